@@ -1,0 +1,139 @@
+"""Artefact directories: written under a temporary name, renamed when complete, each with a manifest."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from canopy import __version__
+from canopy.errors import UserError
+
+MANIFEST = "manifest.json"
+_PACKAGES = ("torch", "transformers", "peft", "faiss-cpu", "faiss-gpu", "polars", "numpy")
+
+
+def sha256_file(path: Path) -> str:
+    """SHA-256 of a file's bytes, in hexadecimal, read in blocks."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write JSON under a temporary name and rename it, so that a reader never sees half a file."""
+    partial = path.with_name(f".{path.name}.partial")
+    partial.write_text(json.dumps(value, ensure_ascii=False, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    os.replace(partial, path)
+
+
+@dataclass
+class Artefact:
+    """A directory being built. Files go under :attr:`path`; :attr:`facts` goes into the manifest."""
+
+    path: Path
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+@contextmanager
+def build(out: Path, stage: str, settings: Mapping[str, Any], inputs: Sequence[Path] = ()) -> Iterator[Artefact]:
+    """Build the directory ``out``: yields an :class:`Artefact` whose path is a temporary sibling.
+
+    On a clean exit the manifest is written and the directory renamed to ``out`` (an older one is
+    replaced); on an error the temporary directory is removed and nothing else has changed.
+
+    Args:
+        out: the final directory.
+        stage: name of the stage, for the manifest.
+        settings: the section of the configuration that the stage used.
+        inputs: files or artefact directories (judged by their manifest) to be named by content hash.
+    """
+    started = time.monotonic()
+    partial = out.with_name(f".{out.name}.partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True)
+    artefact = Artefact(partial)
+    try:
+        yield artefact
+        write_json(partial / MANIFEST, _manifest(stage, settings, inputs, artefact, time.monotonic() - started))
+        # Snakemake makes an output directory beforehand, and a rename needs an empty or absent target.
+        shutil.rmtree(out, ignore_errors=True)
+        os.replace(partial, out)
+    except BaseException:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise
+
+
+def read_manifest(directory: Path) -> dict[str, Any]:
+    """The manifest of a finished artefact.
+
+    Raises:
+        UserError: there is none, so the artefact is missing or was never finished.
+    """
+    path = directory / MANIFEST
+    try:
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise UserError(f"{directory} has no {MANIFEST}: the stage that makes it has not finished, run it") from error
+    except json.JSONDecodeError as error:
+        raise UserError(f"{path} is not JSON ({error}): remove {directory} and rerun its stage") from error
+    if not isinstance(manifest, dict):
+        raise UserError(f"{path} is not a JSON object: remove {directory} and rerun its stage")
+    return manifest
+
+
+def content_id(path: Path) -> str:
+    """Content hash of a file, or, for an artefact directory, the hash of its files' hashes."""
+    if path.is_dir():
+        files = read_manifest(path)["files"]
+        return hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()
+    return sha256_file(path)
+
+
+def _manifest(
+    stage: str, settings: Mapping[str, Any], inputs: Sequence[Path], artefact: Artefact, seconds: float
+) -> dict[str, Any]:
+    files = sorted(p for p in artefact.path.rglob("*") if p.is_file() and p.name != MANIFEST)
+    return {
+        "stage": stage,
+        "settings": dict(settings),
+        "inputs": {str(p): content_id(p) for p in inputs},
+        "files": {str(p.relative_to(artefact.path)): sha256_file(p) for p in files},
+        "facts": artefact.facts,
+        "canopy": __version__,
+        "python": sys.version.split()[0],
+        "packages": _versions(),
+        "git": _git_revision(),
+        "wall_seconds": round(seconds, 3),
+        "peak_rss_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1),
+    }
+
+
+def _versions() -> dict[str, str]:
+    found = {}
+    for name in _PACKAGES:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def _git_revision() -> str:
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(Path(__file__).parent), "rev-parse", "HEAD"], capture_output=True, text=True, check=False
+        )
+    except OSError:
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""
