@@ -1,0 +1,99 @@
+"""The ``canopy`` command: one sub-command a stage, and a few for people.
+
+A sub-command lives in the module of its name, as a function called ``command``. Only the module of
+the sub-command that is asked for is imported, so ``canopy --help`` stays fast.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable, Sequence
+
+import typer
+
+from canopy import __version__
+from canopy.errors import UserError
+
+_STAGES = "Stages, in pipeline order"
+_TOOLS = "Tools"
+COMMANDS: dict[str, tuple[str, str]] = {
+    "mini-raw": (_STAGES, "Write the constructed mini corpus in the benchmarks' native raw formats."),
+    "parse": (_STAGES, "Read one benchmark's raw files into items and questions."),
+    "video": (_STAGES, "Segment videos and read the text on frames and images."),
+    "corpus": (_STAGES, "Merge all benchmarks into one corpus."),
+    "embed": (_STAGES, "Embed one shard of the corpus."),
+    "index": (_STAGES, "Build the search index over all shards."),
+    "preferences": (_STAGES, "Mine gold parent-child decisions."),
+    "encoder": (_STAGES, "Fine-tune the node encoder on the preferences."),
+    "decisions": (_STAGES, "Judge frozen and fine-tuned decisions on test questions."),
+    "reader-model": (_STAGES, "Convert the reader's embedded weights once."),
+    "mini-reader": (_STAGES, "Train the small reader's adapter."),
+    "run": (_STAGES, "Run one method over one shard of the test questions."),
+    "metrics": (_STAGES, "Score one method's answers by the official rules."),
+    "table": (_STAGES, "Write one table."),
+    "ask": (_TOOLS, "Answer one question from a built index, with its sources."),
+    "compress": (_TOOLS, "Keep the regions of files that bear on a query."),
+    "score": (_TOOLS, "Score a predictions file by a benchmark's official rules."),
+    "check": (_TOOLS, "Check a configuration file."),
+    "spec": (_TOOLS, "Print the settings of one stage of a configuration."),
+}
+
+
+def build_app(wanted: str | None) -> typer.Typer:
+    """The application with the sub-command ``wanted`` loaded and all others by name and help only."""
+    app = typer.Typer(
+        name="canopy",
+        help="CANOPY: post-retrieval evidence compression for multimodal RAG.",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+    )
+    app.callback()(_options)
+    for name, (panel, summary) in COMMANDS.items():
+        if name == wanted:
+            app.command(name, rich_help_panel=panel)(_load(name))
+        else:
+            app.command(name, rich_help_panel=panel, help=summary)(_not_loaded)
+    return app
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return the exit code.
+
+    0 is success, 2 something that the user gave is wrong (one line says what), 130 an interrupt.
+    Other exceptions are faults of the program and are not caught.
+    """
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    wanted = next((a for a in arguments if not a.startswith("-")), None)
+    try:
+        build_app(wanted)(arguments, prog_name="canopy")
+    except UserError as error:
+        print("canopy: error: " + " ".join(str(error).split()), file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    except SystemExit as ended:
+        return ended.code if isinstance(ended.code, int) else 1
+    return 0
+
+
+def _load(name: str) -> Callable[..., None]:
+    command: Callable[..., None] = importlib.import_module(f"canopy.cli.{name.replace('-', '_')}").command
+    return command
+
+
+def _not_loaded() -> None:
+    raise AssertionError("a sub-command that was not asked for was called")
+
+
+def _version(shown: bool) -> None:
+    if shown:
+        print(__version__)
+        raise typer.Exit
+
+
+def _options(
+    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
+) -> None:
+    pass
