@@ -1,0 +1,1 @@
+"""Corpora: the constructed mini corpus, the five benchmarks' native files, and their union."""

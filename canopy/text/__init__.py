@@ -1,0 +1,1 @@
+"""Text: sentences, tokens, where an answer stands."""

@@ -1,0 +1,1 @@
+"""Images and videos: the time grid, probing, sampled frames, on-screen text."""
