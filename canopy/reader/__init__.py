@@ -1,0 +1,1 @@
+"""The reader: one small language model that answers, criticises, reasons and routes."""
