@@ -1,0 +1,1 @@
+"""Scores: each benchmark's official metric, and paired bootstrap intervals."""
