@@ -1,0 +1,1 @@
+"""The encoder of queries, items and region nodes, and its fine-tuning on gold preferences."""
