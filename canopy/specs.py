@@ -1,0 +1,180 @@
+"""The settings that can change a job's result, as one JSON string a job.
+
+The workflow passes them as a parameter of each rule and as ``--spec`` on the command line, so that a
+changed setting reruns the jobs that use it and no others. Display settings (labels) are left out
+everywhere but in tables, prompts are named by their content and only where they are used.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from canopy.config import Config, Project
+from canopy.errors import ConfigError
+from canopy.prompts import prompt_digests
+from canopy.settings.base import Settings
+from canopy.settings.corpora import CorpusSettings
+from canopy.settings.encoder import DecisionSettings, PreferenceSettings
+from canopy.settings.runs import MethodSettings, ReaderModelSettings, RunSettings
+from canopy.settings.tables import MetricsSettings, TableSettings
+
+STAGES = (
+    *("mini-raw", "parse", "video", "corpus", "embed", "index", "preferences", "encoder", "decisions"),
+    *("reader-model", "mini-reader", "run", "metrics", "table"),
+)
+# Stages whose settings depend on one more name, and what that name is.
+NAMED = {"parse": "benchmark", "run": "method", "metrics": "method", "table": "table"}
+PACKAGED_ADAPTERS = Path(__file__).parent / "models"
+_OUTPUT_KEYS = {"critic": "verdict_tokens", "reason": "reason_tokens", "route": "route_tokens"}
+
+
+def stage_spec(project: Project, stage: str, name: str = "") -> str:
+    """The settings of one job as a JSON object on one line, keys sorted.
+
+    Args:
+        project: the checked configuration.
+        stage: one of :data:`STAGES`.
+        name: the benchmark, method or table, for the stages in :data:`NAMED`.
+
+    Raises:
+        ConfigError: no such stage, or ``name`` is not in the configuration.
+    """
+    if stage not in STAGES:
+        raise ConfigError(f"unknown stage {stage!r}; there are {', '.join(STAGES)}")
+    _check_name(project, stage, name)
+    return json.dumps(_settings(project, stage, name), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
+def table_names(project: Project) -> tuple[str, ...]:
+    """The tables of a configuration, in the order in which they are read."""
+    ablations = project.config.ablations
+    overview = ("ablations", *(f"ablation_{a}" for a in ablations)) if ablations else ()
+    return ("main", *overview, "decisions", "tokens", "corpus")
+
+
+def table_methods(project: Project, table: str) -> tuple[str, ...]:
+    """The methods and ablations whose scores a table is made from, in row order."""
+    config = project.config
+    if table == "main":
+        return config.methods
+    if table == "tokens":
+        return (*config.methods, *config.ablations)
+    if table.startswith("ablation"):
+        named = config.ablations if table == "ablations" else (table.removeprefix("ablation_"),)
+        bases = {project.methods[a].ablates for a in named}
+        return (*(m for m in config.methods if m in bases), *named)
+    return ()
+
+
+def prompts_of(method: MethodSettings) -> tuple[str, ...]:
+    """The prompts that a method shows to the reader.
+
+    No follow-up is asked for after the last round, so a method of one round has none.
+    """
+    follow_up = {"none": "", "critic": "critic", "reasoning": "reason"}[method.follow_up] if method.rounds > 1 else ""
+    return tuple(p for p in ("answer", follow_up, "route" if method.routing else "") if p)
+
+
+def adapter_digest(adapter: str) -> str:
+    """SHA-256 of the weights of an adapter that comes with the package, else an empty string.
+
+    Adapters in other folders are files that a workflow watches by itself.
+
+    Raises:
+        ConfigError: the package has no adapter of that name.
+    """
+    if not adapter.startswith("package:"):
+        return ""
+    weights = PACKAGED_ADAPTERS / adapter.removeprefix("package:") / "adapter_model.safetensors"
+    try:
+        return hashlib.sha256(weights.read_bytes()).hexdigest()
+    except OSError as error:
+        raise ConfigError(f"reader.adapter: {adapter} is not in the package: {weights} cannot be read") from error
+
+
+def _check_name(project: Project, stage: str, name: str) -> None:
+    known: Mapping[str, tuple[str, ...]] = {
+        "benchmark": project.config.benchmarks,
+        "method": tuple(project.methods),
+        "table": table_names(project),
+    }
+    kind = NAMED.get(stage)
+    if kind is None and name:
+        raise ConfigError(f"stage {stage} takes no name, got {name!r}")
+    if kind is not None and name not in known[kind]:
+        raise ConfigError(f"stage {stage} needs the name of a {kind}, got {name!r}; there are {', '.join(known[kind])}")
+
+
+def _settings(project: Project, stage: str, name: str) -> dict[str, Any]:
+    config = project.config
+    fixed: dict[str, Settings | None] = {
+        "mini-raw": config.raw.generate,
+        "video": config.video,
+        "corpus": CorpusSettings(benchmarks=config.benchmarks),
+        "embed": config.embed,
+        "index": config.index,
+        "preferences": PreferenceSettings(tree=config.tree),
+        "encoder": config.training,
+        "decisions": DecisionSettings(encoder=config.encoder, tree=config.tree),
+        "reader-model": ReaderModelSettings(model=config.reader.model),
+        "mini-reader": config.mini_reader.model_copy(update={"prompts": prompt_digests()}),
+    }
+    if stage in fixed:
+        settings = fixed[stage]
+        if settings is None:
+            raise ConfigError(f"stage {stage} is not part of {config.name}: its raw files are given, not made")
+        return settings.model_dump(mode="json")
+    if stage == "parse":
+        # Only LVBench has the grid of segments; a changed grid leaves the others alone.
+        grid = set() if name == "lvbench" else {"segment_seconds", "clip_seconds"}
+        return config.parsing.model_dump(mode="json", exclude=grid)
+    if stage == "run":
+        return _run(config, name, project.methods[name])
+    if stage == "metrics":
+        return MetricsSettings(name=name).model_dump(mode="json")
+    return _table(project, name)
+
+
+def _run(config: Config, name: str, method: MethodSettings) -> dict[str, Any]:
+    prompts = prompts_of(method)
+    settings = RunSettings(
+        name=name,
+        method=method,
+        k=config.retrieval.k,
+        question_batch=config.retrieval.question_batch,
+        encoder=config.encoder,
+        tree=config.tree,
+        reader=config.reader,
+        prompts=prompt_digests(prompts),
+    ).model_dump(mode="json")
+    for display in ("label", "ablates"):
+        del settings["method"][display]
+    for prompt, key in _OUTPUT_KEYS.items():
+        if prompt not in prompts:
+            del settings["reader"][key]
+    if method.rounds == 0:
+        del settings["k"], settings["encoder"]
+    if method.compression == "none":
+        del settings["tree"]
+    return settings
+
+
+def _table(project: Project, name: str) -> dict[str, Any]:
+    config = project.config
+    rows = table_methods(project, name)
+    settings = TableSettings(
+        config=config.name,
+        seed=config.seed,
+        k=config.retrieval.k,
+        constructed=config.constructed,
+        methods={m: project.methods[m].label or m for m in rows},
+        ablations={m: project.methods[m].ablates for m in rows if project.methods[m].ablates},
+        bootstrap=config.tables.bootstrap,
+    ).model_dump(mode="json")
+    if name == "corpus":
+        del settings["bootstrap"]
+    return settings
