@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import csv
+import hashlib
 import io
 import json
 from collections.abc import Iterator
@@ -65,8 +66,10 @@ def gold_of(question: Question) -> GoldAnswer:
 def _nq(record: dict[str, Any]) -> Iterator[GoldAnswer]:
     answers = record["answer"] if "answer" in record else record.get("answers", [])
     question = record["question"]
-    aliases = tuple(str(record[key]) for key in ("id", "qid") if key in record)
-    yield GoldAnswer(question, tuple([answers] if isinstance(answers, str) else answers), aliases=aliases)
+    # The parser's ids: the native one, and for records that have none, a hash of the question.
+    aliases = [str(record[key]) for key in ("id", "qid", "question_id") if record.get(key)]
+    aliases.append(hashlib.sha256(question.encode()).hexdigest()[:16])
+    yield GoldAnswer(question, tuple([answers] if isinstance(answers, str) else answers), aliases=tuple(aliases))
 
 
 def _hotpotqa(record: dict[str, Any]) -> Iterator[GoldAnswer]:

@@ -41,6 +41,8 @@ def _names(benchmark: str, golds: Iterable[GoldAnswer]) -> dict[str, str]:
     for gold in golds:
         for name in (gold.qid, f"{benchmark}:{gold.qid}", *gold.aliases):
             names.setdefault(name, gold.qid)
+        for alias in gold.aliases:
+            names.setdefault(f"{benchmark}:{alias}", gold.qid)
     return names
 
 
