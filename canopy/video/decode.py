@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import av
+from av.stream import Disposition
 
 from canopy.errors import UserError
 
@@ -51,8 +52,8 @@ def opened(path: Path) -> Iterator[Source]:
     except (av.FFmpegError, OSError, ValueError) as error:
         raise MediaError(f"cannot be opened as a video ({_why(error)})") from error
     with container:
-        stream = container.streams.best("video")
-        if stream is None or stream.codec_context is None:
+        stream = _best(container.streams.video)
+        if stream is None:
             raise MediaError("has no video stream that can be decoded")
         stream.thread_type = "AUTO"
         if container.start_time is not None:
@@ -102,6 +103,14 @@ def packets(source: Source, *streams: Any) -> Iterator[Any]:
         yield from source.container.demux(*streams)
     except av.FFmpegError:
         return
+
+
+def _best(streams: Sequence[Any]) -> Any:
+    """The stream a player shows, as ffmpeg chooses: marked as default before others, then the largest picture."""
+    usable = [s for s in streams if s.codec_context is not None and not s.disposition & Disposition.attached_pic]
+    return max(
+        usable, key=lambda s: (bool(s.disposition & Disposition.default), s.width * s.height, -s.index), default=None
+    )
 
 
 def _why(error: Exception) -> str:
