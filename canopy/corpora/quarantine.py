@@ -83,6 +83,25 @@ class Quarantine:
             )
 
 
+class Ignored(Quarantine):
+    """A quarantine that keeps nothing: for a second pass over files whose faults the first pass has recorded."""
+
+    def __init__(self) -> None:
+        """Nothing to open."""
+
+    def read(self, group: str, count: int = 1) -> None:
+        """Keep nothing."""
+
+    def add(self, group: str, file: Path | str, record: int | str, reason: str, excerpt: str = "") -> None:
+        """Keep nothing."""
+
+    def cut(self, group: str, file: Path | str, record: int | str, reason: str, excerpt: str = "") -> None:
+        """Keep nothing."""
+
+    def notice(self, kind: str, file: Path | str, record: int | str, excerpt: str = "") -> None:
+        """Keep nothing."""
+
+
 def _write(stream: TextIO, file: Path | str, record: int | str, reason: str, excerpt: str) -> None:
     row = {"file": str(file), "record": record, "reason": reason, "excerpt": excerpt[:EXCERPT]}
     # An excerpt may hold bytes that were not UTF-8: ASCII output can carry them.

@@ -1,0 +1,268 @@
+"""MultimodalQA: questions over Wikipedia texts, tables and images.
+
+Source: allenai/multimodalqa (`MMQA_{train,dev,test}.jsonl`, `MMQA_{texts,tables,images}.jsonl`, the folder
+`final_dataset_images`). Gold: table rows by `table_indices`, sentences of `text_instances`, `image_instances`, for
+the intermediate answers first, then for the answers, then what `supporting_context` names besides.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from canopy.contracts import Item, Question, Span, Table
+from canopy.corpora.files import Found, Kind, split_of, used_split
+from canopy.corpora.native import (
+    AnswerPlaces,
+    Fault,
+    GoldList,
+    as_path,
+    guarded,
+    listed,
+    obj,
+    place_of,
+    table_item,
+    text,
+    text_item,
+    to_json,
+)
+from canopy.corpora.quarantine import Ignored
+from canopy.corpora.raw import RawFile, Record, records
+from canopy.corpora.seen import Seen
+from canopy.corpora.sink import Sink
+from canopy.settings.corpora import ParseSettings
+
+_PREFIX = r"(MMQA|MultiModalQA)_"
+KINDS = (
+    Kind("texts", _PREFIX + r"texts.*\.jsonl?$", "MMQA_texts.jsonl"),
+    Kind("tables", _PREFIX + r"tables.*\.jsonl?$", "MMQA_tables.jsonl"),
+    Kind("images", _PREFIX + r"images.*\.jsonl?$", "MMQA_images.jsonl"),
+    Kind("questions", _PREFIX + r"(train|dev|test).*\.jsonl?$", "MMQA_{train,dev,test}.jsonl"),
+)
+_MARKER = re.compile(r"\[\[(?:[^\[\]|]*\|)?([^\[\]]*)\]\]")
+
+
+def parse(found: Found, settings: ParseSettings, sink: Sink) -> None:
+    """Read all files of the benchmark into the sink: note what gold refers to, read the corpus, write questions."""
+    _Parser(settings, sink, found.by_name).run(found)
+
+
+class _Parser:
+    def __init__(self, settings: ParseSettings, sink: Sink, files: dict[str, Path]) -> None:
+        self.settings = settings
+        self.sink = sink
+        self.files = files
+        self.seen = Seen()
+        self.qids = Seen()
+        self.places = AnswerPlaces()
+
+    def run(self, found: Found) -> None:
+        for file in found.of("questions"):
+            guarded(file, records(file, self.sink.quarantine), self.sink, self._ask)
+        for kind, use in (("texts", self._text), ("tables", self._table), ("images", self._image)):
+            for file in found.of(kind):
+                guarded(file, records(file, self.sink.quarantine), self.sink, lambda r, f=file, u=use: u(f, r))  # type: ignore[misc]
+        for file in found.of("questions"):
+            for record in records(file, Ignored()):
+                self._question(file, record)
+
+    def _ask(self, record: Record) -> None:
+        native = _Native(obj(record.value))
+        words = [a["answer"] for a in (*native.hops, *native.answers) if isinstance(a["answer"], str)]
+        for answer in (*native.hops, *native.answers):
+            if _list(answer, "table_indices"):
+                self.places.ask(native.table)
+            for doc_id, part in _instances(answer, "text_instances"):
+                self.places.ask(_item_id(doc_id), str(answer["answer"]), *([part] if part else []))
+            for doc_id, _ in _instances(answer, "image_instances"):
+                self.places.ask(_item_id(doc_id))
+        for doc_id, part in native.supporting:
+            self.places.ask(_item_id(doc_id), *(words if part != "image" else ()))
+
+    def _new(self, native: str, content: str) -> bool:
+        verdict = self.seen.add(native, content)
+        if verdict == "different":
+            raise Fault(f"the id {native} is used by another text, table or image")
+        if verdict == "same":
+            self.sink.facts["repeated items"] += 1
+        return verdict == "new"
+
+    def _text(self, file: RawFile, record: Record) -> None:
+        raw = obj(record.value)
+        native, content = text(raw, "id"), raw.get("text")
+        if not isinstance(content, str):
+            raise Fault("`text` is missing or not a string")
+        if self._new(native, content):
+            item = text_item(self.sink, file, record, _item_id(native), _title(raw), content)
+            if item is not None:
+                self.places.meet(item)
+
+    def _table(self, file: RawFile, record: Record) -> None:
+        raw = obj(record.value)
+        native, inner = text(raw, "id"), obj(raw.get("table"), "`table`")
+        header = tuple(without_markers(_string(obj(c, "a column"), "column_name")) for c in listed(inner, "header"))
+        rows = tuple(tuple(without_markers(_cell(c)) for c in _row(r)) for r in listed(inner, "table_rows"))
+        table = Table(header, rows, str(inner.get("table_name") or ""))
+        if self._new(native, table.to_json()):
+            item = table_item(self.sink, file, record, _item_id(native), _title(raw), table)
+            if item is not None:
+                self.places.meet(item)
+
+    def _image(self, file: RawFile, record: Record) -> None:
+        raw = obj(record.value)
+        native, name = text(raw, "id"), text(raw, "path")
+        if not self._new(native, name):
+            return
+        path = self.files.get(Path(name).name)
+        if path is None:
+            self.sink.quarantine.notice("image file not found, no item", file.path, record.place, name)
+            return
+        item = Item(
+            item_id=_item_id(native),
+            benchmark="mmqa",
+            doc_id=_item_id(native),
+            modality="image",
+            title=_title(raw),
+            content=as_path(path),
+            units=(Span(0, 1),),
+            source=place_of(file, record),
+        )
+        self.sink.item(item)
+        self.places.meet(item)
+
+    def _question(self, file: RawFile, record: Record) -> None:
+        try:
+            native = _Native(obj(record.value))
+        except Fault:
+            return  # recorded by the first pass
+        verdict = self.qids.add(native.qid, native.question)
+        if verdict == "same":
+            self.sink.facts["repeated questions"] += 1
+            return
+        if verdict == "different":
+            reason = f"the id {native.qid} is used by another question"
+            self.sink.quarantine.add(file.group, file.path, record.place, reason, native.question)
+            return
+        gold = self._gold(native)
+        modality = native.answers[0].get("modality", "") if native.answers else ""
+        self.sink.question(
+            Question(
+                qid=f"mmqa:{native.qid}",
+                benchmark="mmqa",
+                split=used_split(split_of(file.path), self.settings.splits),
+                question=native.question,
+                choices=(),
+                answers=tuple(str(a["answer"]) for a in native.answers),
+                answer_kind="list",
+                gold=gold.gold(),
+                gold_missing=gold.missing,
+                question_type=native.type,
+                native=to_json({"modality": modality} if modality else {}),
+            )
+        )
+
+    def _gold(self, native: _Native) -> GoldList:
+        gold = GoldList()
+        for answer in (*native.hops, *native.answers):
+            for row in dict.fromkeys(r for r, _ in _cells(answer)):
+                gold.add(native.table, (row,) if 0 <= row < self.places.count(native.table) else ())
+            for doc_id, part in _instances(answer, "text_instances"):
+                item_id = _item_id(doc_id)
+                units = self.places.units(item_id, part) if part else ()
+                gold.add(item_id, units or self.places.units(item_id, str(answer["answer"])))
+            for doc_id, _ in _instances(answer, "image_instances"):
+                gold.add(_item_id(doc_id), range(self.places.count(_item_id(doc_id))))
+        for doc_id, part in dict.fromkeys(native.supporting):
+            item_id = _item_id(doc_id)
+            if item_id in gold:
+                continue
+            if part == "image":
+                gold.add(item_id, range(self.places.count(item_id)))
+                continue
+            words = [a["answer"] for a in (*native.hops, *native.answers) if isinstance(a["answer"], str)]
+            gold.add(item_id, [u for word in words for u in self.places.units(item_id, word)])
+        return gold
+
+
+class _Native:
+    """A question record, checked."""
+
+    def __init__(self, raw: dict[str, Any]) -> None:
+        metadata = obj(raw.get("metadata", {}), "`metadata`")
+        self.qid = text(raw, "qid")
+        self.question = text(raw, "question")
+        self.answers = [_answer(a) for a in _list(raw, "answers")]
+        self.type = str(metadata.get("type") or "")
+        self.hops = [_answer(a) for group in _list(metadata, "intermediate_answers") for a in _group(group)]
+        self.table = _item_id(str(metadata.get("table_id") or ""))
+        self.supporting = [
+            (text(obj(s, "a supporting context"), "doc_id"), str(s.get("doc_part") or ""))
+            for s in _list(raw, "supporting_context")
+        ]
+
+
+def without_markers(value: str) -> str:
+    """A header or cell text with wiki links `[[target|shown]]` replaced by what is shown."""
+    return _MARKER.sub(r"\1", value)
+
+
+def _answer(raw: Any) -> dict[str, Any]:
+    answer = obj(raw, "an answer")
+    if isinstance(answer.get("answer"), bool) or not isinstance(answer.get("answer"), (str, int, float)):
+        raise Fault("`answer` of an answer is neither a string nor a number")
+    list(_cells(answer))
+    list(_instances(answer, "text_instances"))
+    list(_instances(answer, "image_instances"))
+    return answer
+
+
+def _cells(answer: dict[str, Any]) -> Iterator[tuple[int, int]]:
+    for pair in _list(answer, "table_indices"):
+        if not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(v, int) for v in pair):
+            raise Fault("an entry of `table_indices` is not [row, column]")
+        yield pair[0], pair[1]
+
+
+def _instances(answer: dict[str, Any], key: str) -> Iterator[tuple[str, str]]:
+    for instance in _list(answer, key):
+        yield text(obj(instance, f"an entry of `{key}`"), "doc_id"), str(instance.get("text") or "")
+
+
+def _group(raw: Any) -> list[Any]:
+    return raw if isinstance(raw, list) else [raw]
+
+
+def _list(raw: dict[str, Any], key: str) -> list[Any]:
+    value = raw.get(key) or []
+    if not isinstance(value, list):
+        raise Fault(f"`{key}` is not a list")
+    return value
+
+
+def _row(raw: Any) -> list[Any]:
+    if not isinstance(raw, list):
+        raise Fault("a row is not a list of cells")
+    return raw
+
+
+def _cell(raw: Any) -> str:
+    return _string(obj(raw, "a cell"), "text")
+
+
+def _string(raw: dict[str, Any], key: str) -> str:
+    value = raw.get(key)
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise Fault(f"`{key}` is not a string")
+    return value
+
+
+def _title(raw: dict[str, Any]) -> str:
+    return str(raw.get("title") or "")
+
+
+def _item_id(native: str) -> str:
+    return f"mmqa:{native}"

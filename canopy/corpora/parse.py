@@ -1,0 +1,76 @@
+"""Stage `parse`: one benchmark's native files to items and questions."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from canopy import artefacts
+from canopy.corpora import hotpotqa, lvbench, mmqa, nq, ottqa
+from canopy.corpora.files import Found, Kind, find
+from canopy.corpora.sink import Sink
+from canopy.errors import UserError
+from canopy.settings.corpora import ParseSettings
+
+Parser = Callable[[Found, ParseSettings, Sink], None]
+PARSERS: dict[str, tuple[Sequence[Kind], Parser]] = {
+    "nq": (nq.KINDS, nq.parse),
+    "hotpotqa": (hotpotqa.KINDS, hotpotqa.parse),
+    "ottqa": (ottqa.KINDS, ottqa.parse),
+    "mmqa": (mmqa.KINDS, mmqa.parse),
+    "lvbench": (lvbench.KINDS, lvbench.parse),
+}
+
+
+def run(benchmark: str, paths: Sequence[Path], settings: ParseSettings, out: Path) -> dict[str, Any]:
+    """Parse native files of one benchmark.
+
+    Writes `items.parquet`, `questions.parquet`, `quarantine.jsonl` and `notices.jsonl` to the artefact `out`.
+
+    Args:
+        benchmark: one of :data:`canopy.contracts.BENCHMARKS`.
+        paths: files or folders; files are recognised by their official names, compressed or not.
+        settings: splits, tolerance for bad records, the time grid of videos.
+        out: the artefact to make.
+
+    Returns:
+        The summary: records read, items, questions, quarantined records, gold references that could not be located,
+        wall seconds.
+
+    Raises:
+        UserError: unknown benchmark, nothing recognised, or a path that cannot be read.
+        StageStopped: more bad records than `max_quarantined` allows.
+    """
+    if benchmark not in PARSERS:
+        raise UserError(f"unknown benchmark {benchmark!r}: choose one of {', '.join(PARSERS)}")
+    started = time.monotonic()
+    kinds, parser = PARSERS[benchmark]
+    found = find(benchmark, paths, kinds)
+    files = sorted(raw.path for raws in found.kinds.values() for raw in raws)
+    with artefacts.build(out, "parse", {"benchmark": benchmark, **settings.model_dump(mode="json")}, files) as artefact:
+        sink = Sink(artefact.path)
+        try:
+            parser(found, settings, sink)
+        finally:
+            sink.close()
+        sink.quarantine.check(settings.max_quarantined, keep=out.with_name(f"{out.name}.quarantine.jsonl"))
+        summary = {
+            "records": sink.quarantine.records.total(),
+            "items": sink.items,
+            "questions": sink.questions,
+            "quarantined": sink.quarantine.bad.total(),
+            "gold_missing": sink.gold_missing,
+        }
+        artefact.facts.update(
+            summary,
+            gold=sink.gold,
+            modalities=dict(sink.modalities),
+            splits=dict(sink.splits),
+            records_by_file=dict(sink.quarantine.records),
+            quarantined_by_file=dict(sink.quarantine.bad),
+            notices=dict(sink.quarantine.notices),
+            repeated=dict(sink.facts),
+        )
+    return {**summary, "seconds": round(time.monotonic() - started, 3)}
