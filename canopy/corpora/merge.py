@@ -1,0 +1,133 @@
+"""Stage `corpus`: the benchmarks' items and questions as one corpus."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from canopy import artefacts
+from canopy.contracts import ITEM_SCHEMA, QUESTION_SCHEMA, Gold, Question, frame_of, read_questions
+from canopy.errors import UserError
+from canopy.settings.corpora import CorpusSettings
+
+_TEXT_LIKE = ("text", "table")
+
+
+def run(parsed: Sequence[Path], video: Path | None, settings: CorpusSettings, out: Path) -> dict[str, Any]:
+    """Merge parsed benchmarks: texts and tables as parsed, images and videos as the video stage completed them.
+
+    Writes `items.parquet` (sorted by item id) and `questions.parquet` (by question id) to the artefact `out`. Gold
+    that names an item or a unit that the corpus lacks is dropped and counted in the question's `gold_missing`.
+
+    Args:
+        parsed: artefacts of stage `parse`, one or more a benchmark.
+        video: artefact of stage `video`; not needed where no benchmark has images or videos.
+        settings: which benchmarks are wanted.
+        out: the artefact to make.
+
+    Returns:
+        The facts: items by benchmark and modality, questions by benchmark and split, gold total and missing by
+        benchmark.
+
+    Raises:
+        UserError: an item id or question id occurs twice, a wanted benchmark is absent, or an input is damaged.
+    """
+    inputs = [*parsed, *([video] if video else [])]
+    with artefacts.build(out, "corpus", settings.model_dump(mode="json"), inputs) as artefact:
+        wanted = pl.col("benchmark").is_in(settings.benchmarks)
+        parts = [_scan(p / "items.parquet").filter(pl.col("modality").is_in(_TEXT_LIKE) & wanted) for p in parsed]
+        if video is not None:
+            media = ~pl.col("modality").is_in(_TEXT_LIKE)
+            parts.append(_scan(video / "items.parquet").filter(media & wanted))
+        items = pl.concat(parts)
+        counts = items.group_by("benchmark", "modality").len().collect()
+        _no_repeats(items.select("item_id", "source"), "item_id")
+        items.sort("item_id").sink_parquet(artefact.path / "items.parquet", row_group_size=4096, compression="zstd")
+        sizes = dict(items.select("item_id", pl.col("units").list.len()).collect().iter_rows())
+
+        questions = [q for p in parsed for q in read_questions(p / "questions.parquet")]
+        questions = [_located(q, sizes) for q in questions if q.benchmark in settings.benchmarks]
+        questions.sort(key=lambda q: q.qid)
+        frame = frame_of(questions, QUESTION_SCHEMA)
+        _no_repeats(frame.select("qid", pl.col("split").alias("source")).lazy(), "qid")
+        frame.write_parquet(artefact.path / "questions.parquet", compression="zstd")
+        artefact.facts.update(_facts(counts, questions, settings))
+        _nothing_absent(artefact.facts, settings)
+    return artefact.facts
+
+
+def _scan(path: Path) -> pl.LazyFrame:
+    if not path.is_file():
+        raise UserError(f"{path} does not exist: run the stage that makes it first")
+    try:
+        frame = pl.scan_parquet(path)
+        schema = frame.collect_schema()
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise UserError(f"{path} is not a readable Parquet file ({error}): remove it and rerun the stage") from error
+    if dict(schema) != dict(pl.Schema(ITEM_SCHEMA)):
+        raise UserError(f"{path} has columns {schema.names()}, expected {list(ITEM_SCHEMA)}: rerun the stage")
+    return frame
+
+
+def _no_repeats(frame: pl.LazyFrame, key: str) -> None:
+    repeats = (
+        frame.group_by(key)
+        .agg(pl.len().alias("times"), pl.col("source"))
+        .filter(pl.col("times") > 1)
+        .sort(key)
+        .head(3)
+        .collect()
+    )
+    if repeats.height:
+        shown = "; ".join(f"{r[key]} in {', '.join(r['source'][:2])}" for r in repeats.iter_rows(named=True))
+        raise UserError(
+            f"{key} occurs more than once: {shown}; was a benchmark given twice? parse its files together instead"
+        )
+
+
+def _located(question: Question, sizes: dict[str, int]) -> Question:
+    """The question with only the gold that the corpus holds."""
+    kept, missing = [], 0
+    for gold in question.gold:
+        units = tuple(u for u in gold.units if u < sizes.get(gold.item_id, 0))
+        missing += not units
+        if units:
+            kept.append(Gold(gold.item_id, units))
+    return replace(question, gold=tuple(kept), gold_missing=question.gold_missing + missing)
+
+
+def _facts(counts: pl.DataFrame, questions: Iterable[Question], settings: CorpusSettings) -> dict[str, Any]:
+    items: dict[str, dict[str, int]] = {b: {} for b in settings.benchmarks}
+    for benchmark, modality, count in counts.sort("benchmark", "modality").iter_rows():
+        items[benchmark][modality] = count
+    asked: Counter[tuple[str, str]] = Counter()
+    total: Counter[str] = Counter()
+    missing: Counter[str] = Counter()
+    without: Counter[str] = Counter()
+    for question in questions:
+        asked[question.benchmark, question.split] += 1
+        total[question.benchmark] += len(question.gold) + question.gold_missing
+        missing[question.benchmark] += question.gold_missing
+        without[question.benchmark] += not question.gold
+    return {
+        "items": items,
+        "questions": {b: {s: n for (name, s), n in sorted(asked.items()) if name == b} for b in settings.benchmarks},
+        "gold_total": {b: total[b] for b in settings.benchmarks},
+        "gold_missing": {b: missing[b] for b in settings.benchmarks},
+        "questions_without_gold": {b: without[b] for b in settings.benchmarks},
+    }
+
+
+def _nothing_absent(facts: dict[str, Any], settings: CorpusSettings) -> None:
+    absent = [b for b in settings.benchmarks if not facts["questions"][b]]
+    if absent:
+        raise UserError(
+            f"no questions of {', '.join(absent)} in the parsed directories ({json.dumps(facts['questions'])}): "
+            "parse them, or leave them out of `benchmarks`"
+        )
