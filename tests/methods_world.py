@@ -17,7 +17,7 @@ from canopy.methods.loop import Search
 from canopy.methods.retrieve import ItemStore
 from canopy.prompts import NAMES, template_text
 from canopy.reader.engine import Generation
-from canopy.regions import Refiner
+from canopy.regions.refine import Refiner
 from canopy.settings.encoder import TreeSettings
 from canopy.settings.runs import MethodSettings, ReaderSettings, RunSettings
 
@@ -40,7 +40,7 @@ def clip_item(video: str, number: int, words: Sequence[str]) -> Item:
 
 
 ITEMS = [
-    text_item("nq:a", "nq:A", "Marlune", ["The Marlune is a ship.", "Its captain is Tessaly Orn.", "It has two masts."]),
+    text_item("nq:a", "nq:A", "Marlune", ["The Marlune is a ship.", "Its captain is Tessaly Orn.", "It has masts."]),
     text_item("nq:a2", "nq:A", "Marlune", ["Shipyard records name Ogden as builder.", "Timber came from Vale."]),
     text_item("nq:b", "nq:B", "Tessaly Orn", ["Tessaly Orn was born in Drevik.", "She likes chess."]),
     text_item("nq:c", "nq:C", "Drevik", ["Drevik is a town on the river Ast.", "Its mayor is Pell."]),
@@ -83,7 +83,9 @@ class BruteIndex:
 
     def __init__(self, items: Sequence[Item], encoder: BagEncoder) -> None:
         self.items = sorted(items, key=lambda item: item.item_id)
-        texts = [f"{i.title} {i.content if i.modality in ('text', 'table') else ' '.join(i.unit_texts)}" for i in self.items]
+        texts = [
+            f"{i.title} {i.content if i.modality in ('text', 'table') else ' '.join(i.unit_texts)}" for i in self.items
+        ]
         self.vectors = encoder.encode(texts)
         self.searches: list[int] = []
 
@@ -146,7 +148,8 @@ class ScriptedReader:
 
 def settings(k: int = 2, question_batch: int = 32, context_tokens: int = 2048, **switches: object) -> RunSettings:
     method = MethodSettings(**switches)  # type: ignore[arg-type]
-    reader = ReaderSettings(context_tokens=context_tokens)
+    # A copy, since 120 words would be refused as a real reader's context.
+    reader = ReaderSettings().model_copy(update={"context_tokens": context_tokens})
     return RunSettings(name="m", method=method, k=k, question_batch=question_batch, reader=reader)
 
 

@@ -13,7 +13,7 @@ from canopy import artefacts
 from canopy.contracts import Question
 from canopy.errors import UserError
 from canopy.methods.course import PREDICTION_SCHEMA, TRACE_SCHEMA
-from canopy.methods.journal import Journal, code_digest
+from canopy.methods.journal import Journal
 from canopy.methods.loop import Batch
 from canopy.methods.run import run
 from canopy.methods.tools import Places, Tools
@@ -152,10 +152,6 @@ def test_journal_survives_odd_text(tmp_path: Path) -> None:
     assert Journal(tmp_path / "out", {"a": 1}).batches == {0: batch}
     assert Journal(tmp_path / "out", {"a": 2}).batches == {}
     assert json.loads((tmp_path / ".out.journal.jsonl").read_text().splitlines()[0]).keys() == {"key"}
-
-
-def test_code_digest_is_the_same_in_a_process() -> None:
-    assert code_digest() == code_digest() and len(code_digest()) == 64
 
 
 def test_missing_directories_name_the_option(bench: Bench, tmp_path: Path) -> None:

@@ -57,7 +57,11 @@ def test_critic_fetches_what_is_missing_and_stops_when_sufficient(corpus: Path) 
     reader = ScriptedReader(critic=in_turn(verdict("Tessaly Orn born", "birthplace"), '{"sufficient": true}'))
     batch = play(corpus, settings(k=1, **CRITIC), reader)
     first, second = batch.trace
-    assert (first["query"], first["missing"], first["next_query"]) == (CAPTAIN.question, "birthplace", "Tessaly Orn born")
+    assert (first["query"], first["missing"], first["next_query"]) == (
+        CAPTAIN.question,
+        "birthplace",
+        "Tessaly Orn born",
+    )
     assert (first["sufficient"], first["parsed"], first["stop"]) == (False, True, "")
     assert [h["item_id"] for h in second["hits"]] == ["nq:b"]
     assert (second["query"], second["sufficient"], second["stop"]) == ("Tessaly Orn born", True, "sufficient")
@@ -75,7 +79,7 @@ def test_last_round_asks_no_critic(corpus: Path) -> None:
     assert (last["sufficient"], last["parsed"], last["next_query"], last["critic_raw"]) == (None, None, "", "")
 
 
-@pytest.mark.parametrize("again", ["WHERE was  the captain of the 'Marlune' born", "Tessaly Orn!"])
+@pytest.mark.parametrize("again", ["WHERE was the captain of the 'Marlune' born", "Tessaly Orn!"])
 def test_repeated_query_stops(corpus: Path, again: str) -> None:
     reader = ScriptedReader(critic=in_turn(verdict("tessaly orn"), verdict(again)))
     batch = play(corpus, settings(k=1, **CRITIC), reader)
@@ -116,7 +120,9 @@ def test_reasoning_sentence_is_the_next_query_until_the_answer_is_given(corpus: 
 
 @pytest.mark.parametrize("compression", ["none", "frozen"])
 def test_one_round_of_canopy_is_no_iteration(corpus: Path, compression: str) -> None:
-    canopy = play(corpus, settings(compression=compression, **CRITIC), ScriptedReader(critic=in_turn('{"sufficient": true}')))
+    canopy = play(
+        corpus, settings(compression=compression, **CRITIC), ScriptedReader(critic=in_turn('{"sufficient": true}'))
+    )
     single = play(corpus, settings(compression=compression, rounds=1, follow_up="critic"), ScriptedReader())
     bare = play(corpus, settings(compression=compression, rounds=1), ScriptedReader())
     assert single.predictions == bare.predictions and single.trace == bare.trace
@@ -207,7 +213,9 @@ def test_corpus_smaller_than_k_and_empty_modality(tmp_path: Path) -> None:
     assert summary([batch])["searches_without_hits"] == 2
 
     routed = settings(k=10, rounds=1, routing=True)
-    batch = answer_batch([CAPTAIN], routed, ScriptedReader(route=lambda prompt: "table"), searching(few, False, ITEMS[:2]))
+    batch = answer_batch(
+        [CAPTAIN], routed, ScriptedReader(route=lambda prompt: "table"), searching(few, False, ITEMS[:2])
+    )
     assert batch.predictions[0]["kept"] == [] and batch.predictions[0]["evidence_tokens"] == 0
     assert summary([batch])["questions_without_evidence"] == 1
 
@@ -221,19 +229,13 @@ def test_options_are_in_prompts_but_not_in_queries(corpus: Path) -> None:
 
 def test_over_budget_evidence_is_dropped_from_the_end_and_counted(corpus: Path) -> None:
     reader = ScriptedReader()
-    batch = play(corpus, settings(k=8, rounds=1, context_tokens=256), reader)
-    wide = play(corpus, settings(k=8, rounds=1), ScriptedReader())
+    wide = play(corpus, settings(k=8, rounds=1), reader)
     assert wide.predictions[0]["dropped"] == 0
-    tight = settings(k=8, rounds=1).model_copy(update={"reader": batch_reader(120)})
+    tight = settings(k=8, rounds=1, context_tokens=120)
     cut = play(corpus, tight, reader)
     assert 0 < cut.predictions[0]["dropped"] < 8 and cut.counts["prompts_cut"] == 1
     assert cut.predictions[0]["prompt_tokens"] <= 120 - tight.reader.answer_tokens
     assert CAPTAIN.question in reader.prompts[-1]
-
-
-def batch_reader(context_tokens: int):  # type: ignore[no-untyped-def]
-    base = settings().reader
-    return base.model_copy(update={"context_tokens": context_tokens})
 
 
 def test_tokens_of_rounds_and_of_all_calls(corpus: Path) -> None:
@@ -247,7 +249,9 @@ def test_tokens_of_rounds_and_of_all_calls(corpus: Path) -> None:
 
 
 def test_steps_are_batched(corpus: Path) -> None:
-    reader = ScriptedReader(critic=lambda prompt: '{"sufficient": true}' if "mayor" in prompt else verdict("Tessaly Orn"))
+    reader = ScriptedReader(
+        critic=lambda prompt: '{"sufficient": true}' if "mayor" in prompt else verdict("Tessaly Orn")
+    )
     search = searching(corpus, True)
     answer_batch([CAPTAIN, MAYOR], settings(k=1, compression="frozen", **CRITIC), reader, search)
     assert reader.calls == [("critic", 2), ("critic", 1), ("answer", 2)]

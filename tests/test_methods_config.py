@@ -29,7 +29,7 @@ def test_methods_are_those_of_the_design() -> None:
         "no_compression": (False, 3, "none", "critic"),
         "frozen_encoder": (False, 3, "frozen", "critic"),
     }
-    assert list(found)[0] == "no_retrieval", "tables keep the order of the file"
+    assert next(iter(found)) == "no_retrieval", "tables keep the order of the file"
 
 
 def test_ablations_say_what_they_ablate() -> None:

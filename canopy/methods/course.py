@@ -14,7 +14,7 @@ from canopy.methods.follow_up import FollowUp, normalise_query
 from canopy.reader.engine import Generation
 from canopy.reader.parsing import parse_answer
 from canopy.reader.prompts import Prompt
-from canopy.regions import Region
+from canopy.regions.render import Region
 
 Row = dict[str, Any]
 

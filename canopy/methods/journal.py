@@ -7,9 +7,6 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import asdict
-from functools import cache
-from importlib import resources
-from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +68,8 @@ class Journal:
             if not isinstance(row, dict):
                 break
             if end:
-                self.batches[row.pop("batch")] = Batch(**row)
+                number = row.pop("batch")
+                self.batches[number] = Batch(**row)
             end += len(line)
         return end
 
@@ -79,23 +77,3 @@ class Journal:
         self._stream.write(json.dumps(row).encode() + b"\n")
         self._stream.flush()
         os.fsync(self._stream.fileno())
-
-
-@cache
-def code_digest() -> str:
-    """Hash of the package's own source files and prompts: a journal of other code is not used."""
-    digest = hashlib.sha256()
-    for name, text in sorted(_sources(resources.files("canopy"), "")):
-        digest.update(f"{name}\0{len(text)}\0".encode())
-        digest.update(text)
-    return digest.hexdigest()
-
-
-def _sources(directory: Traversable, prefix: str) -> list[tuple[str, bytes]]:
-    found = []
-    for entry in directory.iterdir():
-        if entry.is_dir():
-            found += _sources(entry, f"{prefix}{entry.name}/")
-        elif entry.name.endswith((".py", ".txt")):
-            found.append((prefix + entry.name, entry.read_bytes()))
-    return found

@@ -7,7 +7,7 @@ differ by switches only: :class:`canopy.settings.runs.MethodSettings`.
 from __future__ import annotations
 
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ from canopy.methods.retrieve import UNROUTED, Index, ItemStore, retrieve
 from canopy.reader.engine import Engine, Generation
 from canopy.reader.parsing import parse_route
 from canopy.reader.prompts import Prompt, build_prompts, evidence_text, question_text
-from canopy.regions import Region, whole
+from canopy.regions.render import Region, whole
 from canopy.settings.runs import RunSettings
 
 Vectors = NDArray[np.float32]
@@ -98,12 +98,11 @@ class _Loop:
         self.settings = settings
         self.engine = engine
         self.counts: Counter[str] = Counter()
-        self.seconds: Counter[str] = Counter()
+        self.seconds: defaultdict[str, float] = defaultdict(float)
 
     def play_round(self, number: int, courses: Sequence[Course], search: Search) -> None:
         method = self.settings.method
-        with self._timed(number, "route"):
-            routes = self._routes(courses) if method.routing else [UNROUTED] * len(courses)
+        routes = self._routes(number, courses)
         with self._timed(number, "retrieve"):
             vectors = search.encoder.encode([course.query for course in courses])
             hits = self._retrieve(vectors, courses, routes, search)
@@ -126,11 +125,14 @@ class _Loop:
             spoken = self._ask("answer", courses, self.settings.reader.answer_tokens)
         return [course.prediction(*words) for course, words in zip(courses, spoken, strict=True)]
 
-    def _routes(self, courses: Sequence[Course]) -> list[str]:
+    def _routes(self, number: int, courses: Sequence[Course]) -> list[str]:
+        if not self.settings.method.routing:
+            return [UNROUTED] * len(courses)
         reader = self.settings.reader
         budget = reader.context_tokens - reader.route_tokens
-        prompts = build_prompts("route", [c.query for c in courses], [[] for _ in courses], self.engine, budget)
-        words = self.engine.generate([prompt.text for prompt in prompts], reader.route_tokens)
+        with self._timed(number, "route"):
+            prompts = build_prompts("route", [c.query for c in courses], [[] for _ in courses], self.engine, budget)
+            words = self.engine.generate([prompt.text for prompt in prompts], reader.route_tokens)
         routes = [parse_route(word.text) for word in words]
         self.counts["route_fallbacks"] += sum(not route.parsed for route in routes)
         return [route.label for route in routes]

@@ -19,7 +19,7 @@ class _UniqueKeyLoader(yaml.SafeLoader):
     """Safe YAML in which a repeated key is an error and not silently the last one's value."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        keys = [self.construct_object(key, deep=True) for key, _ in node.value]  # type: ignore[no-untyped-call]
+        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
         for number, key in enumerate(keys):
             if key in keys[:number]:
                 raise yaml.constructor.ConstructorError(None, None, f"key {key!r} is given twice", node.start_mark)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +13,11 @@ from canopy import artefacts
 from canopy.contracts import Question, read_questions
 from canopy.errors import UserError
 from canopy.methods.course import PREDICTION_SCHEMA, TRACE_SCHEMA
-from canopy.methods.journal import Journal, code_digest
+from canopy.methods.journal import Journal
 from canopy.methods.loop import Batch, answer_batch
 from canopy.methods.tools import Places, Tools
 from canopy.progress import track
+from canopy.provenance import code_digest
 from canopy.settings.runs import RunSettings
 
 
@@ -37,7 +38,7 @@ def run(settings: RunSettings, places: Places, out: Path, shard: int = 0, shards
         "shard": [shard, shards],
         "inputs": [artefacts.content_id(directory) for directory in used],
         "models": [tools.engine.fingerprint, *(encoder.fingerprint for encoder in tools.encoders)],
-        "code": code_digest(),
+        "code": code_digest("canopy.cli.run"),
     }
     journal = Journal(out, key)
     resumed = len(journal.batches)
@@ -129,23 +130,23 @@ def summary(batches: Sequence[Batch]) -> dict[str, Any]:
 
 def _seconds(batches: Sequence[Batch]) -> dict[str, Any]:
     """Wall seconds by stage, and by round and stage; forward passes apart."""
-    total: Counter[str] = Counter()
+    total: defaultdict[str, float] = defaultdict(float)
+    stages: defaultdict[str, float] = defaultdict(float)
     for batch in batches:
-        total.update(batch.seconds)  # type: ignore[arg-type]  # a Counter of floats
+        for name, seconds in batch.seconds.items():
+            total[name] += seconds
+            stages[name.rpartition("/")[2]] += seconds
     forward = total.pop("forward", 0.0)
-    stages: Counter[str] = Counter()
-    for name, seconds in total.items():
-        stages[name.split("/")[1]] += seconds  # type: ignore[assignment]
-    by_round = {name: round(seconds, 3) for name, seconds in sorted(total.items())}
+    stages.pop("forward", None)
     return {
         "seconds": {stage: round(seconds, 3) for stage, seconds in sorted(stages.items())},
-        "seconds_by_round": by_round,
+        "seconds_by_round": {name: round(seconds, 3) for name, seconds in sorted(total.items())},
         "forward_seconds": round(forward, 3),
     }
 
 
-def _tally(values: Any) -> dict[str, int]:
-    return {str(value): count for value, count in sorted(Counter(values).items())}
+def _tally(values: Iterable[object]) -> dict[str, int]:
+    return {value: count for value, count in sorted(Counter(map(str, values)).items())}
 
 
 def _share(values: Sequence[float], of: int | None = None) -> float | None:

@@ -13,7 +13,7 @@ from canopy.index import VectorIndex
 from canopy.methods.loop import Search
 from canopy.methods.retrieve import ItemStore
 from canopy.reader.engine import Engine, load_engine
-from canopy.regions import Refiner
+from canopy.regions.refine import Refiner
 from canopy.settings.runs import RunSettings
 
 
