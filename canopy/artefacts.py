@@ -85,10 +85,10 @@ def read_manifest(directory: Path) -> dict[str, Any]:
         manifest = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise UserError(f"{directory} has no {MANIFEST}: the stage that makes it has not finished, run it") from error
-    except json.JSONDecodeError as error:
+    except ValueError as error:
         raise UserError(f"{path} is not JSON ({error}): remove {directory} and rerun its stage") from error
-    if not isinstance(manifest, dict):
-        raise UserError(f"{path} is not a JSON object: remove {directory} and rerun its stage")
+    if not isinstance(manifest, dict) or "files" not in manifest:
+        raise UserError(f"{path} is not a manifest: remove {directory} and rerun its stage")
     return manifest
 
 
