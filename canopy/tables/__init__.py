@@ -1,0 +1,1 @@
+"""Tables: the paper's layout as Markdown, CSV and LaTeX."""
