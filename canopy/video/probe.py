@@ -9,7 +9,7 @@ from typing import Any
 from canopy.video.decode import MediaError, Source, frames_from, opened, packets
 
 # Containers round their durations, and sound may end a little after the picture.
-_TOLERANCE_MS = 1000
+_TOLERANCE_MS = 250
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ def _decodable_end(path: Path, keyframes: tuple[int, ...]) -> int:
         end = max((time + _shown_ms(frame) for time, frame in frames_from(path, keyframe)), default=0)
         if end > 0:
             return end
-    raise MediaError("no frame of it can be decoded")
+    raise MediaError("no frame with a time stamp can be decoded")
 
 
 def _shown_ms(frame: Any) -> int:
