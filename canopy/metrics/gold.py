@@ -20,6 +20,8 @@ from canopy.metrics.records import GoldAnswer
 
 Labels = tuple[tuple[str, str], ...]
 
+_HOTPOTQA_LEVELS = frozenset({"easy", "medium", "hard"})
+
 
 def read_gold(benchmark: str, path: Path) -> list[GoldAnswer]:
     """The gold answers of one native file.
@@ -56,7 +58,7 @@ def gold_of(question: Question) -> GoldAnswer:
     """The gold answer of a question of the unified corpus, under its unified id."""
     native = json.loads(question.native)
     types = [label for label in question.question_type.split("|") if label]
-    labels: Labels = tuple(("type", label) for label in types)
+    labels: Labels = tuple(("level" if label in _HOTPOTQA_LEVELS else "type", label) for label in types)
     if question.benchmark == "mmqa":
         labels = _mmqa_labels(native.get("modality", ""), question.question_type)
     facts = native.get("supporting_facts", [])

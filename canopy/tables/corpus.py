@@ -6,10 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from canopy.artefacts import read_manifest
-from canopy.contracts import BENCHMARKS, MODALITIES, QUESTION_SCHEMA, read_frame
+from canopy.contracts import BENCHMARKS, MODALITIES
 from canopy.errors import UserError
 from canopy.settings.tables import TableSettings
 from canopy.tables.layout import BENCHMARK_LABELS, Column, Table, Value, caption
@@ -18,7 +16,7 @@ from canopy.tables.layout import BENCHMARK_LABELS, Column, Table, Value, caption
 _PAPER = {"text": 32_400_000, "table": 429_000, "image": 57_000, "video": 1_500}
 _SPLITS = ("train", "dev", "test")
 _MODALITY_LABELS = {"text": "Passages", "table": "Tables", "image": "Images", "video": "Video clips"}
-_SUMMED = (*MODALITIES, "items", *_SPLITS, "gold_references", "gold_missing", "quarantined")
+_SUMMED = (*MODALITIES, "items", *_SPLITS, "without_gold", "gold_total", "gold_missing")
 
 
 def corpus_table(settings: TableSettings, directory: Path) -> Table:
@@ -28,9 +26,8 @@ def corpus_table(settings: TableSettings, directory: Path) -> Table:
         UserError: the corpus is missing or was made by another version.
     """
     facts = read_manifest(directory)["facts"]
-    questions = read_frame(directory / "questions.parquet", QUESTION_SCHEMA).select("benchmark", "split")
     try:
-        rows = [_row(b, facts, questions) for b in BENCHMARKS if b in facts["items"]]
+        rows = [_row(b, facts) for b in BENCHMARKS if b in facts["items"]]
     except (KeyError, TypeError) as error:
         raise UserError(
             f"{directory} was made by another version (no counts: {error}): rerun `canopy corpus`"
@@ -40,37 +37,34 @@ def corpus_table(settings: TableSettings, directory: Path) -> Table:
     columns += [Column(m, _MODALITY_LABELS[m], "count", "Items") for m in MODALITIES]
     columns.append(Column("items", "all", "count", "Items"))
     columns += [Column(split, split, "count", "Questions") for split in _SPLITS]
+    columns.append(Column("without_gold", "without gold", "count", "Questions"))
     columns += [
-        Column("gold_references", "references", "count", "Gold"),
+        Column("gold_total", "references", "count", "Gold"),
         Column("gold_missing", "not located", "count", "Gold"),
         Column("miss_rate", "miss rate (%)", "percent", "Gold"),
     ]
-    if any("quarantined" in row for row in rows[:-2]):
-        columns.append(Column("quarantined", "Quarantined", "count"))
-    test = {b: questions.filter(benchmark=b, split="test").height for b in BENCHMARKS if b in facts["items"]}
+    test = {b: facts["questions"][b].get("test", 0) for b in BENCHMARKS if b in facts["items"]}
     notes = (
-        "Items that benchmarks share are counted once, where they are kept. Gold: references of the native records to "
-        "evidence, and those that could not be located. Last row: the paper's corpus, rounded as published.",
+        "Gold: references of the native records to evidence, and those that could not be located in the items. "
+        "Last row: the items of the paper's corpus, rounded as published.",
     )
     text = caption("Items and questions of the unified corpus.", settings, test, *notes)
     return Table("corpus", text, tuple(columns), rows)
 
 
-def _row(benchmark: str, facts: Mapping[str, Any], questions: pl.DataFrame) -> dict[str, Value]:
+def _row(benchmark: str, facts: Mapping[str, Any]) -> dict[str, Value]:
     items: dict[str, int] = {m: int(facts["items"][benchmark].get(m, 0)) for m in MODALITIES}
-    gold = facts["gold"].get(benchmark, {"references": 0, "missing": 0})
-    row: dict[str, Value] = {
+    references, missing = int(facts["gold_total"][benchmark]), int(facts["gold_missing"][benchmark])
+    return {
         "benchmark": BENCHMARK_LABELS[benchmark],
         **items,
         "items": sum(items.values()),
-        **{split: questions.filter(benchmark=benchmark, split=split).height for split in _SPLITS},
-        "gold_references": int(gold["references"]),
-        "gold_missing": int(gold["missing"]),
-        "miss_rate": _rate(int(gold["missing"]), int(gold["references"])),
+        **{split: int(facts["questions"][benchmark].get(split, 0)) for split in _SPLITS},
+        "without_gold": int(facts["questions_without_gold"][benchmark]),
+        "gold_total": references,
+        "gold_missing": missing,
+        "miss_rate": _rate(missing, references),
     }
-    if benchmark in facts.get("quarantined", {}):
-        row["quarantined"] = int(facts["quarantined"][benchmark])
-    return row
 
 
 def _total(rows: list[dict[str, Value]]) -> dict[str, Value]:
@@ -79,7 +73,7 @@ def _total(rows: list[dict[str, Value]]) -> dict[str, Value]:
         values = [value for row in rows if isinstance(value := row.get(key), int)]
         if values:
             total[key] = sum(values)
-    references, missing = total.get("gold_references"), total.get("gold_missing")
+    references, missing = total.get("gold_total"), total.get("gold_missing")
     if isinstance(references, int) and isinstance(missing, int):
         total["miss_rate"] = _rate(missing, references)
     return total
