@@ -153,6 +153,11 @@ def named_config(name: str) -> Path:
     return path if path.suffix in (".yaml", ".yml") else Path("config") / f"{name}.yaml"
 
 
+def packaged_adapter(adapter: str) -> Path:
+    """The folder of the reader's adapter ``package:NAME``."""
+    return Path(__file__).parent / "models" / adapter.removeprefix("package:")
+
+
 def check_config(raw: object, where: str, methods: Path) -> Project:
     """Check plain data as a configuration.
 
@@ -169,6 +174,7 @@ def check_config(raw: object, where: str, methods: Path) -> Project:
     fault = _given_twice(raw)
     if fault:
         raise ConfigError(f"{where}: {fault}")
+    Config.check(raw, where)  # as it was written, so that a fault is told once
     config = Config.check(_fill(raw), where)
     known = load_methods(methods)
     for fault in _faults(config, known, methods):
@@ -251,6 +257,9 @@ def _faults(config: Config, known: Mapping[str, MethodSettings], methods: Path) 
     longest = max(config.reader.answer_tokens, config.reader.verdict_tokens, config.reader.reason_tokens)
     if longest * 2 > config.reader.context_tokens:
         yield f"reader.context_tokens: {config.reader.context_tokens} leaves no room beside {longest} new tokens"
+    adapter = config.reader.adapter
+    if adapter.startswith("package:") and not packaged_adapter(adapter).is_dir():
+        yield f"reader.adapter: the package has no adapter {adapter!r}"
     yield from _raw_faults(config)
 
 

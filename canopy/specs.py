@@ -10,10 +10,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-from canopy.config import Config, Project
+from canopy.config import Config, Project, packaged_adapter
 from canopy.errors import ConfigError
 from canopy.prompts import prompt_digests
 from canopy.settings.base import Settings
@@ -28,7 +27,6 @@ STAGES = (
 )
 # Stages whose settings depend on one more name, and what that name is.
 NAMED = {"parse": "benchmark", "run": "method", "metrics": "method", "table": "table"}
-PACKAGED_ADAPTERS = Path(__file__).parent / "models"
 _OUTPUT_KEYS = {"critic": "verdict_tokens", "reason": "reason_tokens", "route": "route_tokens"}
 
 
@@ -80,20 +78,12 @@ def prompts_of(method: MethodSettings) -> tuple[str, ...]:
 
 
 def adapter_digest(adapter: str) -> str:
-    """SHA-256 of the weights of an adapter that comes with the package, else an empty string.
+    """SHA-256 of the weights of an adapter that comes with the package; an empty string where there are none.
 
-    Adapters in other folders are files that a workflow watches by itself.
-
-    Raises:
-        ConfigError: the package has no adapter of that name.
+    Adapters in other folders are files that the workflow watches by itself.
     """
-    if not adapter.startswith("package:"):
-        return ""
-    weights = PACKAGED_ADAPTERS / adapter.removeprefix("package:") / "adapter_model.safetensors"
-    try:
-        return hashlib.sha256(weights.read_bytes()).hexdigest()
-    except OSError as error:
-        raise ConfigError(f"reader.adapter: {adapter} is not in the package: {weights} cannot be read") from error
+    weights = packaged_adapter(adapter) / "adapter_model.safetensors" if adapter.startswith("package:") else None
+    return hashlib.sha256(weights.read_bytes()).hexdigest() if weights and weights.is_file() else ""
 
 
 def _check_name(project: Project, stage: str, name: str) -> None:

@@ -1,0 +1,40 @@
+"""CANOPY: raw corpora to finished tables.
+
+snakemake --cores 2                                            config/mini.yaml
+snakemake --cores 2 --configfile config/small.yaml
+snakemake --cores 2 results/mini/tables/ablation_no_iteration.md
+snakemake --profile slurm all_tables
+"""
+
+from snakemake.utils import min_version
+
+min_version("9.0")
+
+
+if not workflow.overwrite_configfiles:
+
+    configfile: workflow.source_path("config/mini.yaml")
+
+
+include: "rules/common.smk"
+include: "rules/raw.smk"
+include: "rules/corpora.smk"
+include: "rules/video.smk"
+include: "rules/embeddings.smk"
+include: "rules/index.smk"
+include: "rules/preferences.smk"
+include: "rules/encoder.smk"
+include: "rules/reader.smk"
+include: "rules/runs.smk"
+include: "rules/metrics.smk"
+include: "rules/tables.smk"
+
+
+# Runs and scores are named too, so that deleting one of them remakes it and the tables it is in.
+rule all_tables:
+    """All tables of the configuration, with the runs and scores they are made from."""
+    default_target: True
+    input:
+        tables=expand(f"{RESULTS}/tables/{{table}}.{{ending}}", table=TABLES, ending=TABLE_ENDINGS),
+        scores=expand(f"{RESULTS}/metrics/{{method}}/manifest.json", method=METHODS),
+        runs=expand(f"{RESULTS}/runs/{{method}}/shard-{{shard}}/manifest.json", method=METHODS, shard=RUN_SHARDS),

@@ -1,0 +1,112 @@
+"""Names and helper functions of all rules. Nothing here is a rule, and nothing here loads a model."""
+
+import os
+import shlex
+import sys
+from pathlib import Path
+
+# Jobs run the package that lies beside this workflow, by the Python that runs Snakemake.
+sys.path.insert(0, str(workflow.basedir))
+os.environ.update(
+    PYTHONPATH=os.pathsep.join(filter(None, [str(workflow.basedir), os.getenv("PYTHONPATH")])),
+    PATH=os.pathsep.join([str(Path(sys.executable).parent), *os.get_exec_path()]),
+)
+
+from canopy import specs
+from canopy.config import check_config, methods_file
+from canopy.errors import UserError
+from canopy.provenance import code_digest
+
+
+def checked_project():
+    """The configuration, or one line that says what is wrong with it and exit code 2."""
+    files = [Path(f) for f in workflow.configfiles]
+    try:
+        where = ", ".join(os.path.relpath(f) for f in files)
+        return check_config(config, where, methods_file(files[-1]))
+    except UserError as error:
+        print(
+            "canopy: error: " + " ".join(str(error).split()),
+            file=sys.stderr,
+            flush=True,
+        )
+        sys.exit(2)
+
+
+PROJECT = checked_project()
+CONFIG = PROJECT.config
+RESULTS = CONFIG.results
+METHODS = tuple(PROJECT.methods)
+TABLES = specs.table_names(PROJECT)
+TABLE_ENDINGS = ("md", "csv", "tex")
+EMBEDDING_SHARDS = range(CONFIG.shards.embeddings)
+RUN_SHARDS = range(CONFIG.shards.runs)
+CPU_ENV = "../envs/cpu.yaml"
+MODEL_ENV = "../envs/gpu.yaml" if CONFIG.jobs.gpus else CPU_ENV
+
+
+wildcard_constraints:
+    benchmark="|".join(CONFIG.benchmarks),
+    method="|".join(METHODS),
+    table="|".join(TABLES),
+    shard=r"\d+",
+
+
+def code(command):
+    """Digest of the modules that a sub-command runs."""
+    return code_digest(f"canopy.cli.{command.replace('-', '_')}")
+
+
+def spec(stage, name=""):
+    """The settings that can change what a stage makes, on one line."""
+    return specs.stage_spec(PROJECT, stage, name)
+
+
+def options(option, manifests):
+    """``--option FOLDER`` for the folder of each manifest, quoted for the shell."""
+    return shlex.join(word for m in manifests for word in (option, str(Path(m).parent)))
+
+
+def raw_files(wildcards):
+    """What a benchmark is parsed from: generated files, or the user's."""
+    if CONFIG.raw.generate is None:
+        return {"files": f"{CONFIG.raw.root}/{wildcards.benchmark}"}
+    return {
+        "files": ancient(f"{RESULTS}/raw/{wildcards.benchmark}"),
+        "made": f"{RESULTS}/raw/manifest.json",
+    }
+
+
+def run_inputs(wildcards):
+    """What a method reads: no index without retrieval, no encoder without fine-tuned compression."""
+    method = PROJECT.methods[wildcards.method]
+    inputs = {}
+    if method.rounds:
+        inputs["index"] = f"{RESULTS}/index/manifest.json"
+        inputs["faiss"] = ancient(f"{RESULTS}/index/index.faiss")
+    if method.compression == "fine_tuned":
+        inputs["encoder"] = f"{RESULTS}/encoder/manifest.json"
+        inputs["weights"] = ancient(f"{RESULTS}/encoder/adapter_model.safetensors")
+    adapter = CONFIG.reader.adapter
+    if adapter != "none" and not adapter.startswith("package:"):
+        inputs["adapter"] = f"{adapter}/adapter_model.safetensors"
+    return inputs
+
+
+def run_options(wildcards, input):
+    """The options for the inputs that not every method has."""
+    return " ".join(options(f"--{name}", [input[name]]) for name in ("index", "encoder") if name in input.keys())
+
+
+def table_inputs(wildcards):
+    """What a table is made from."""
+    if wildcards.table in ("corpus", "decisions"):
+        return {wildcards.table: f"{RESULTS}/{wildcards.table}/manifest.json"}
+    return {"metrics": [f"{RESULTS}/metrics/{m}/manifest.json" for m in specs.table_methods(PROJECT, wildcards.table)]}
+
+
+def table_options(wildcards, input):
+    """The options for a table's inputs."""
+    return " ".join(
+        options(f"--{name}", [found] if isinstance(found := input[name], str) else found) for name in input.keys()
+    )

@@ -1,0 +1,79 @@
+"""The node encoder: fine-tuning on gold preferences, and how well it decides.
+
+Needs: RESULTS/corpus, RESULTS/preferences; the decisions also RESULTS/reader-model, to count tokens.
+Makes: RESULTS/encoder/{adapter_model.safetensors,adapter_config.json,curve.csv};
+       RESULTS/decisions/{pairs,items}.parquet.
+"""
+
+
+rule encoder:
+    """Fine-tune a LoRA adapter of the node encoder, with early stopping on dev decisions."""
+    input:
+        corpus=f"{RESULTS}/corpus/manifest.json",
+        preferences=f"{RESULTS}/preferences/manifest.json",
+        rows=ancient([f"{RESULTS}/corpus/items.parquet", f"{RESULTS}/corpus/questions.parquet"]),
+        pairs=ancient(f"{RESULTS}/preferences/pairs.parquet"),
+    output:
+        manifest=f"{RESULTS}/encoder/manifest.json",
+        adapter=f"{RESULTS}/encoder/adapter_model.safetensors",
+        curve=f"{RESULTS}/encoder/curve.csv",
+    log:
+        f"{RESULTS}/logs/encoder.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/encoder.tsv"
+    conda:
+        MODEL_ENV
+    threads: CONFIG.jobs.training_threads
+    resources:
+        mem_mb=CONFIG.jobs.mem_mb,
+        runtime=CONFIG.jobs.runtime,
+        gpu=CONFIG.jobs.gpus,
+    params:
+        corpus=subpath(input.corpus, parent=True),
+        preferences=subpath(input.preferences, parent=True),
+        out=subpath(output.manifest, parent=True),
+        code=code("encoder"),
+        spec=spec("encoder"),
+    shell:
+        "canopy encoder --corpus {params.corpus:q} --preferences {params.preferences:q} --spec {params.spec:q}"
+        " --out {params.out:q} > {log:q} 2>&1"
+
+
+rule decisions:
+    """Judge frozen and fine-tuned decisions on the test questions' gold items."""
+    input:
+        corpus=f"{RESULTS}/corpus/manifest.json",
+        preferences=f"{RESULTS}/preferences/manifest.json",
+        encoder=f"{RESULTS}/encoder/manifest.json",
+        reader=f"{RESULTS}/reader-model/manifest.json",
+        rows=ancient([f"{RESULTS}/corpus/items.parquet", f"{RESULTS}/corpus/questions.parquet"]),
+        pairs=ancient(f"{RESULTS}/preferences/pairs.parquet"),
+        adapter=ancient(f"{RESULTS}/encoder/adapter_model.safetensors"),
+        tokenizer=ancient(f"{RESULTS}/reader-model/tokenizer.json"),
+    output:
+        manifest=f"{RESULTS}/decisions/manifest.json",
+        pairs=f"{RESULTS}/decisions/pairs.parquet",
+        items_parquet=f"{RESULTS}/decisions/items.parquet",
+    log:
+        f"{RESULTS}/logs/decisions.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/decisions.tsv"
+    conda:
+        MODEL_ENV
+    threads: CONFIG.jobs.threads
+    resources:
+        mem_mb=CONFIG.jobs.mem_mb,
+        runtime=CONFIG.jobs.runtime,
+        gpu=CONFIG.jobs.gpus,
+    params:
+        corpus=subpath(input.corpus, parent=True),
+        preferences=subpath(input.preferences, parent=True),
+        encoder=subpath(input.encoder, parent=True),
+        reader=subpath(input.reader, parent=True),
+        out=subpath(output.manifest, parent=True),
+        code=code("decisions"),
+        spec=spec("decisions"),
+    shell:
+        "canopy decisions --corpus {params.corpus:q} --preferences {params.preferences:q}"
+        " --encoder {params.encoder:q} --reader {params.reader:q} --spec {params.spec:q} --out {params.out:q}"
+        " > {log:q} 2>&1"
