@@ -1,0 +1,1 @@
+"""The constructed mini corpus: an invented world, written out in five native raw formats."""
