@@ -9,20 +9,22 @@ from __future__ import annotations
 import hashlib
 import html
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from canopy.contracts import Item, Question, Span, Split
 from canopy.corpora.files import Found, Kind, split_of, used_split
-from canopy.corpora.native import Fault, GoldList, guarded, listed, obj, place_of, strings, text, to_json
+from canopy.corpora.json_records import json_lines, records
+from canopy.corpora.native import Fault, GoldList, guarded, is_first, listed, obj, place_of, strings, text, to_json
 from canopy.corpora.quarantine import Ignored
-from canopy.corpora.raw import RawFile, Record, json_lines, records
+from canopy.corpora.raw import RawFile, Record
 from canopy.corpora.seen import Seen
 from canopy.corpora.sink import Sink
 from canopy.settings.corpora import ParseSettings
 from canopy.text.sentences import spans_of
 
 KINDS = (
-    Kind("questions", r"hotpot.*\.jsonl?$", "hotpot_{train_v1.1,dev_distractor_v1,dev_fullwiki_v1,test_fullwiki_v1}.json"),
+    Kind("questions", r"hotpot.*\.jsonl?$", "hotpot_{train_v1.1,dev_distractor_v1,dev_fullwiki_v1}.json"),
     Kind("questions", r"(train|validation|test)-\d+-of-\d+\.parquet$", "train-00000-of-00002.parquet (Hugging Face)"),
     Kind("dump", r"wiki_\d+(\.jsonl?)?$", "*/wiki_00.bz2"),
 )
@@ -60,9 +62,9 @@ class _Parser:
 
     def run(self, found: Found) -> None:
         for file in found.of("questions"):
-            guarded(file, records(file, self.sink.quarantine), self.sink, lambda r, f=file: self._contexts(f, r))  # type: ignore[misc]
+            guarded(file, records(file, self.sink.quarantine), self.sink, self._contexts)
         for file in found.of("dump"):
-            guarded(file, json_lines(file, self.sink.quarantine), self.sink, lambda r, f=file: self._article(f, r))  # type: ignore[misc]
+            guarded(file, json_lines(file, self.sink.quarantine), self.sink, self._article)
         for file in found.of("questions"):
             split = used_split(split_of(file.path), self.settings.splits)
             for record in records(file, Ignored()):
@@ -124,13 +126,7 @@ class _Parser:
             qid, question, answers = _checked(raw)
         except Fault:
             return  # recorded by the first pass
-        verdict = self.qids.add(qid, question)
-        if verdict == "same":
-            self.sink.facts["repeated questions"] += 1
-            return
-        if verdict == "different":
-            reason = f"the id {qid} is used by another question"
-            self.sink.quarantine.add(file.group, file.path, record.place, reason, question)
+        if not is_first(self.qids, self.sink, file, record, qid, question):
             return
         gold = GoldList()
         native_ids: dict[str, dict[str, Any]] = {}
@@ -232,5 +228,5 @@ def _article(raw: dict[str, Any]) -> tuple[Paragraph, tuple[Span, ...]]:
         units = sum(bool(s.strip()) for s in sentences)
         if units > bounds[-1]:
             bounds.append(units)
-    groups = tuple(Span(a, b) for a, b in zip(bounds, bounds[1:], strict=False))
+    groups = tuple(Span(a, b) for a, b in pairwise(bounds))
     return Paragraph(title, tuple(sentences)), groups if len(groups) > 1 else ()

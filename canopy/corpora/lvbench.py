@@ -12,8 +12,9 @@ from typing import Any
 
 from canopy.contracts import Gold, Item, Question, Split
 from canopy.corpora.files import Found, Kind, split_of, used_split
+from canopy.corpora.json_records import records
 from canopy.corpora.native import Fault, as_path, guarded, listed, obj, place_of, text, to_json
-from canopy.corpora.raw import RawFile, Record, records
+from canopy.corpora.raw import RawFile, Record
 from canopy.corpora.seen import Seen
 from canopy.corpora.sink import Sink
 from canopy.settings.corpora import ParseSettings
@@ -35,8 +36,7 @@ def parse(found: Found, settings: ParseSettings, sink: Sink) -> None:
             videos.setdefault(Path(name).stem, path)
     parser = _Parser(settings, sink, videos)
     for file in found.of("questions"):
-        split = used_split(split_of(file.path, default="test"), settings.splits)
-        guarded(file, records(file, sink.quarantine), sink, lambda r, f=file, s=split: parser.video(f, r, s))  # type: ignore[misc]
+        guarded(file, records(file, sink.quarantine), sink, parser.video)
 
 
 class _Parser:
@@ -47,8 +47,9 @@ class _Parser:
         self.seen = Seen()
         self.qids = Seen()
 
-    def video(self, file: RawFile, record: Record, split: Split) -> None:
+    def video(self, file: RawFile, record: Record) -> None:
         raw = obj(record.value)
+        split = used_split(split_of(file.path, default="test"), self.settings.splits)
         key, questions = text(raw, "key"), listed(raw, "qa")
         item_id = f"lvbench:{key}"
         path = self.videos.get(key)
@@ -108,7 +109,7 @@ def options(question: str) -> tuple[str, tuple[str, ...]]:
         Fault: there are not at least two options.
     """
     for pattern in (_OPTION, _INLINE):
-        marks = []
+        marks: list[re.Match[str]] = []
         for match in pattern.finditer(question):
             if match.group(1) == chr(ord("A") + len(marks)):
                 marks.append(match)

@@ -49,10 +49,10 @@ def run(parsed: Sequence[Path], video: Path | None, settings: CorpusSettings, ou
         counts = items.group_by("benchmark", "modality").len().collect()
         _no_repeats(items.select("item_id", "source"), "item_id")
         items.sort("item_id").sink_parquet(artefact.path / "items.parquet", row_group_size=4096, compression="zstd")
-        sizes = dict(items.select("item_id", pl.col("units").list.len()).collect().iter_rows())
-
         questions = [q for p in parsed for q in read_questions(p / "questions.parquet")]
-        questions = [_located(q, sizes) for q in questions if q.benchmark in settings.benchmarks]
+        questions = [q for q in questions if q.benchmark in settings.benchmarks]
+        sizes = _unit_counts(items, {g.item_id for q in questions for g in q.gold})
+        questions = [_located(q, sizes) for q in questions]
         questions.sort(key=lambda q: q.qid)
         frame = frame_of(questions, QUESTION_SCHEMA)
         _no_repeats(frame.select("qid", pl.col("split").alias("source")).lazy(), "qid")
@@ -89,6 +89,13 @@ def _no_repeats(frame: pl.LazyFrame, key: str) -> None:
         raise UserError(
             f"{key} occurs more than once: {shown}; was a benchmark given twice? parse its files together instead"
         )
+
+
+def _unit_counts(items: pl.LazyFrame, wanted: set[str]) -> dict[str, int]:
+    """Number of units of the wanted items that there are."""
+    ids = pl.LazyFrame({"item_id": sorted(wanted)}, schema={"item_id": pl.String})
+    found = items.join(ids, on="item_id", how="semi").select("item_id", pl.col("units").list.len())
+    return dict(found.collect().iter_rows())
 
 
 def _located(question: Question, sizes: dict[str, int]) -> Question:

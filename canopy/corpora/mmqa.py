@@ -14,12 +14,14 @@ from typing import Any
 
 from canopy.contracts import Item, Question, Span, Table
 from canopy.corpora.files import Found, Kind, split_of, used_split
+from canopy.corpora.json_records import records
 from canopy.corpora.native import (
     AnswerPlaces,
     Fault,
     GoldList,
     as_path,
     guarded,
+    is_first,
     listed,
     obj,
     place_of,
@@ -29,7 +31,7 @@ from canopy.corpora.native import (
     to_json,
 )
 from canopy.corpora.quarantine import Ignored
-from canopy.corpora.raw import RawFile, Record, records
+from canopy.corpora.raw import RawFile, Record
 from canopy.corpora.seen import Seen
 from canopy.corpora.sink import Sink
 from canopy.settings.corpora import ParseSettings
@@ -63,12 +65,12 @@ class _Parser:
             guarded(file, records(file, self.sink.quarantine), self.sink, self._ask)
         for kind, use in (("texts", self._text), ("tables", self._table), ("images", self._image)):
             for file in found.of(kind):
-                guarded(file, records(file, self.sink.quarantine), self.sink, lambda r, f=file, u=use: u(f, r))  # type: ignore[misc]
+                guarded(file, records(file, self.sink.quarantine), self.sink, use)
         for file in found.of("questions"):
             for record in records(file, Ignored()):
                 self._question(file, record)
 
-    def _ask(self, record: Record) -> None:
+    def _ask(self, _file: RawFile, record: Record) -> None:
         native = _Native(obj(record.value))
         words = [a["answer"] for a in (*native.hops, *native.answers) if isinstance(a["answer"], str)]
         for answer in (*native.hops, *native.answers):
@@ -137,13 +139,7 @@ class _Parser:
             native = _Native(obj(record.value))
         except Fault:
             return  # recorded by the first pass
-        verdict = self.qids.add(native.qid, native.question)
-        if verdict == "same":
-            self.sink.facts["repeated questions"] += 1
-            return
-        if verdict == "different":
-            reason = f"the id {native.qid} is used by another question"
-            self.sink.quarantine.add(file.group, file.path, record.place, reason, native.question)
+        if not is_first(self.qids, self.sink, file, record, native.qid, native.question):
             return
         gold = self._gold(native)
         modality = native.answers[0].get("modality", "") if native.answers else ""

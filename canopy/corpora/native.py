@@ -9,6 +9,7 @@ from typing import Any
 
 from canopy.contracts import Gold, Item, Span, Table
 from canopy.corpora.raw import RawFile, Record
+from canopy.corpora.seen import Seen
 from canopy.corpora.sink import Sink
 from canopy.text.answers import units_with_answer
 from canopy.text.sentences import paragraph_groups, sentence_spans
@@ -18,11 +19,11 @@ class Fault(Exception):
     """A record cannot be used; the message is its reason in the quarantine."""
 
 
-def guarded(file: RawFile, records: Iterable[Record], sink: Sink, use: Callable[[Record], None]) -> None:
+def guarded(file: RawFile, records: Iterable[Record], sink: Sink, use: Callable[[RawFile, Record], None]) -> None:
     """Use each record; one that raises :class:`Fault` goes to the quarantine."""
     for record in records:
         try:
-            use(record)
+            use(file, record)
         except Fault as fault:
             excerpt = record.value if isinstance(record.value, str) else json.dumps(record.value, ensure_ascii=False)
             sink.quarantine.add(file.group, file.path, record.place, str(fault), excerpt[:1000])
@@ -63,6 +64,17 @@ def strings(value: Any, what: str) -> list[str]:
     if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
         raise Fault(f"{what} is not a list of strings")
     return value
+
+
+def is_first(ids: Seen, sink: Sink, file: RawFile, record: Record, qid: str, question: str) -> bool:
+    """Whether a question id is new; the same question again is counted, another question is quarantined."""
+    verdict = ids.add(qid, question)
+    if verdict == "same":
+        sink.facts["repeated questions"] += 1
+    elif verdict == "different":
+        reason = f"the id {qid} is used by another question"
+        sink.quarantine.add(file.group, file.path, record.place, reason, question)
+    return verdict == "new"
 
 
 def place_of(file: RawFile, record: Record) -> str:

@@ -10,12 +10,15 @@ import ast
 import hashlib
 import re
 import unicodedata
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from canopy.contracts import Question, Split
 from canopy.corpora.files import Found, Kind, plain_name, split_of, used_split
+from canopy.corpora.json_records import records
 from canopy.corpora.native import Fault, GoldList, guarded, listed, obj, strings, text, text_item, to_json
-from canopy.corpora.raw import RawFile, Record, lines, records, tsv_rows
+from canopy.corpora.quarantine import Ignored
+from canopy.corpora.raw import RawFile, Record, lines, tsv_rows
 from canopy.corpora.seen import Seen, SeenNumbers
 from canopy.corpora.sink import Sink
 from canopy.settings.corpora import ParseSettings
@@ -51,24 +54,20 @@ class _Parser:
             guarded(file, records(file, self.sink.quarantine), self.sink, self._collect_open)
         with_gold = set()
         for file in found.of("biencoder"):
-            split = split_of(file.path)
-            with_gold.add(split)
-            guarded(
-                file,
-                records(file, self.sink.quarantine),
-                self.sink,
-                lambda record, file=file, split=split: self._biencoder(file, record, split),  # type: ignore[misc]
-            )
-        for file in (*found.of("open"), *found.of("qas")):
-            self._plain_questions(file, with_gold)
+            with_gold.add(split_of(file.path))
+            guarded(file, records(file, self.sink.quarantine), self.sink, self._biencoder)
+        for file in found.of("open"):  # its faults are known from collecting the answers
+            self._plain_questions(file, records(file, Ignored()), with_gold)
+        for file in found.of("qas"):
+            self._plain_questions(file, _qas(file, self.sink), with_gold)
         for file in found.of("passages"):
             self._tsv(file)
 
-    def _collect_open(self, record: Record) -> None:
+    def _collect_open(self, _file: RawFile, record: Record) -> None:
         question, answers = _open_question(record)
         self.open.setdefault(_signature(question), (question, answers))
 
-    def _biencoder(self, file: RawFile, record: Record, split: Split) -> None:
+    def _biencoder(self, file: RawFile, record: Record) -> None:
         raw = obj(record.value)
         question = text(raw, "question")
         answers = strings(listed(raw, "answers"), "`answers`")
@@ -77,7 +76,7 @@ class _Parser:
             for part in ("positive_ctxs", "negative_ctxs", "hard_negative_ctxs")
         }
         gold = GoldList()
-        for native, title, content in _gold_contexts(raw.get("positive_ctxs") or []):
+        for native, _, content in _gold_contexts(raw.get("positive_ctxs") or []):
             units = units_with_answer(content, sentence_spans(content), answers)
             gold.add(f"nq:{native}", units if content.strip() else ())
         if not contexts["positive_ctxs"]:
@@ -85,36 +84,26 @@ class _Parser:
         for native, title, content in (c for part in contexts.values() for c in part):
             self._passage(file, record, native, title, content)
         written = self.open.get(_signature(question), (question, answers))
-        self._question(raw, *written, split, gold)
+        self._question(raw, *written, split_of(file.path), gold)
 
     def _passage(self, file: RawFile, record: Record, native: str, title: str, content: str) -> None:
         if self.passages.add(native):
             text_item(self.sink, file, record, f"nq:{native}", title, content, doc_id=f"nq:{title or native}")
 
-    def _plain_questions(self, file: RawFile, with_gold: set[Split]) -> None:
+    def _plain_questions(self, file: RawFile, rows: Iterable[Record], with_gold: set[Split]) -> None:
         # The open-domain papers test on NQ-open's dev file (DPR's nq-test.qa.csv holds the same 3,610 questions);
         # their dev questions are a part of NQ-open's train file.
-        split = split_of(file.path)
-        if re.match(r"nq[-_]open\.dev", plain_name(file.path), re.IGNORECASE):
-            split = "test"
-        from canopy.corpora.quarantine import Ignored
-
-        is_open = "open" in plain_name(file.path).lower()
-        rows = records(file, Ignored()) if is_open else _qas(file, self.sink)
-
-        def use(record: Record) -> None:
-            question, answers = _open_question(record)
+        name = plain_name(file.path).lower()
+        split: Split = "test" if re.match(r"nq[-_]open\.dev", name) else split_of(file.path)
+        for record in rows:
+            try:
+                question, answers = _open_question(record)
+            except Fault:
+                continue
             if split in with_gold:
                 self.sink.facts["questions left out, their split is defined by DPR records"] += 1
             else:
                 self._question(record.value, question, answers, split, GoldList())
-
-        for record in rows:
-            try:
-                use(record)
-            except Fault as fault:
-                if not is_open:  # the first pass over NQ-open files has recorded its faults
-                    self.sink.quarantine.add(file.group, file.path, record.place, str(fault), str(record.value))
 
     def _question(self, raw: dict[str, Any], question: str, answers: list[str], split: Split, gold: GoldList) -> None:
         if self.questions.add(_signature(question)) != "new":
@@ -196,9 +185,8 @@ def _open_question(record: Record) -> tuple[str, list[str]]:
     return question, strings([answers] if isinstance(answers, str) else answers, "`answer`")
 
 
-def _qas(file: RawFile, sink: Sink) -> list[Record]:
+def _qas(file: RawFile, sink: Sink) -> Iterator[Record]:
     """Questions of DPR's two-column files: question, tab, Python list literal of answers."""
-    found = []
     for number, line in lines(file, sink.quarantine):
         sink.quarantine.read(file.group)
         question, tab, literal = line.partition("\t")
@@ -209,13 +197,12 @@ def _qas(file: RawFile, sink: Sink) -> list[Record]:
             if literal.startswith('"') and literal.endswith('"'):
                 literal = literal[1:-1].replace('""', '"')
             answers = ast.literal_eval(literal.strip())
-            if not isinstance(answers, list):
-                raise ValueError("answers are not a list")
+            if not question.strip() or not isinstance(answers, list):
+                raise ValueError("an empty question, or answers that are not a list")
         except (ValueError, SyntaxError, MemoryError, RecursionError) as error:
             sink.quarantine.add(file.group, file.path, number, f"not a question and a list literal: {error}", line)
             continue
-        found.append(Record(number, {"question": question, "answer": [str(a) for a in answers]}))
-    return found
+        yield Record(number, {"question": question, "answer": [str(a) for a in answers]})
 
 
 def _signature(question: str) -> str:

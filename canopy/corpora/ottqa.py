@@ -13,11 +13,13 @@ from urllib.parse import unquote
 
 from canopy.contracts import Question, Table
 from canopy.corpora.files import Found, Kind, plain_name, split_of, used_split
+from canopy.corpora.json_records import json_elements, records
 from canopy.corpora.native import (
     AnswerPlaces,
     Fault,
     GoldList,
     guarded,
+    is_first,
     listed,
     obj,
     table_item,
@@ -26,7 +28,7 @@ from canopy.corpora.native import (
     to_json,
 )
 from canopy.corpora.quarantine import Ignored, Quarantine
-from canopy.corpora.raw import RawFile, Record, json_elements, records
+from canopy.corpora.raw import RawFile, Record
 from canopy.corpora.seen import Seen
 from canopy.corpora.sink import Sink
 from canopy.settings.corpora import ParseSettings
@@ -60,20 +62,16 @@ class _Parser:
         for file in questions:
             guarded(file, records(file, self.sink.quarantine), self.sink, self._ask)
         for file in found.of("tables"):
-            guarded(file, _whole(file, self.sink.quarantine), self.sink, lambda r, f=file: self._table(f, r))  # type: ignore[misc]
+            guarded(file, _whole(file, self.sink.quarantine), self.sink, self._table)
         for file in found.of("all_tables"):
-            guarded(
-                file, json_elements(file, self.sink.quarantine), self.sink, lambda r, f=file: self._table(f, r)
-            )  # type: ignore[misc]
+            guarded(file, json_elements(file, self.sink.quarantine), self.sink, self._table)
         for file in (*found.of("passages"), *found.of("all_passages")):
-            guarded(
-                file, json_elements(file, self.sink.quarantine), self.sink, lambda r, f=file: self._passage(f, r)
-            )  # type: ignore[misc]
+            guarded(file, json_elements(file, self.sink.quarantine), self.sink, self._passage)
         for file in questions:
             for record in records(file, Ignored()):
                 self._question(file, record)
 
-    def _ask(self, record: Record) -> None:
+    def _ask(self, _file: RawFile, record: Record) -> None:
         raw = obj(record.value)
         _, _, answer = _checked(raw)
         for node in _nodes(raw):
@@ -123,13 +121,7 @@ class _Parser:
             nodes = _nodes(raw)
         except Fault:
             return  # recorded by the first pass
-        verdict = self.qids.add(qid, question)
-        if verdict == "same":
-            self.sink.facts["repeated questions"] += 1
-            return
-        if verdict == "different":
-            reason = f"the id {qid} is used by another question"
-            self.sink.quarantine.add(file.group, file.path, record.place, reason, question)
+        if not is_first(self.qids, self.sink, file, record, qid, question):
             return
         gold = self._gold(raw, nodes, answer)
         sources = sorted({"table" if node.link is None else "passage" for node in nodes}, reverse=True)

@@ -23,8 +23,8 @@ class Quarantine:
     def __init__(self, directory: Path) -> None:
         """Open both files for writing in an existing directory."""
         self.path = directory / "quarantine.jsonl"
-        self._bad: TextIO = self.path.open("w", encoding="utf-8")
-        self._notices: TextIO = (directory / "notices.jsonl").open("w", encoding="utf-8")
+        self._bad: TextIO = self.path.open("w", buffering=1, encoding="utf-8")
+        self._notices: TextIO = (directory / "notices.jsonl").open("w", buffering=1, encoding="utf-8")
         self.records: Counter[str] = Counter()
         self.bad: Counter[str] = Counter()
         self.notices: Counter[str] = Counter()
@@ -74,7 +74,6 @@ class Quarantine:
             if bad / total > max_quarantined or (group in self._cut and max_quarantined < 1):
                 faults.append(f"{group}: {bad} of {total} records ({'; '.join(self._reasons[group])})")
         if faults:
-            self._bad.flush()
             keep.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(self.path, keep)
             raise StageStopped(

@@ -10,7 +10,6 @@ import bz2
 import csv
 import gzip
 import io
-import json
 import lzma
 import re
 import zlib
@@ -24,8 +23,8 @@ from canopy.corpora.quarantine import EXCERPT, Quarantine
 from canopy.errors import UserError
 
 MAX_RECORD_BYTES = 16 * 2**20
-_BLOCK = 2**20
-_BROKEN = (EOFError, OSError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
+BLOCK = 2**20
+BROKEN = (EOFError, OSError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
 _WIDE_BOMS = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -43,7 +42,7 @@ class RawFile(NamedTuple):
     group: str
 
 
-def open_raw(path: Path) -> BinaryIO:
+def open_raw(path: Path) -> io.BufferedIOBase:
     """Open a file for reading its plain bytes; compression is told from the content, not from the name.
 
     Raises:
@@ -56,11 +55,11 @@ def open_raw(path: Path) -> BinaryIO:
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror or error}") from error
     if magic.startswith(b"\x1f\x8b"):
-        return gzip.open(stream)  # type: ignore[return-value]
+        return gzip.open(stream)
     if magic.startswith(b"BZh"):
-        return bz2.open(stream)  # type: ignore[return-value]
+        return bz2.open(stream)
     if magic == b"\x28\xb5\x2f\xfd":
-        return io.BufferedReader(_Zstd(stream), _BLOCK)
+        return io.BufferedReader(_Zstd(stream), BLOCK)
     return stream
 
 
@@ -105,11 +104,11 @@ def lines(file: RawFile, quarantine: Quarantine) -> Iterator[tuple[int, str]]:
                 raw = stream.readline(MAX_RECORD_BYTES + 1)
                 length = len(raw)
                 while len(raw) > MAX_RECORD_BYTES and not raw.endswith(b"\n"):
-                    rest = stream.readline(_BLOCK)
+                    rest = stream.readline(BLOCK)
                     length += len(rest)
                     if not rest or rest.endswith(b"\n"):
                         break
-            except _BROKEN as error:
+            except BROKEN as error:
                 quarantine.cut(file.group, file.path, number + 1, f"the rest of the file is lost: {error}")
                 return
             if not raw:
@@ -136,15 +135,6 @@ def lines(file: RawFile, quarantine: Quarantine) -> Iterator[tuple[int, str]]:
                 yield number, text
     if number == 0:
         quarantine.cut(file.group, file.path, 0, "the file is empty")
-
-
-def json_lines(file: RawFile, quarantine: Quarantine) -> Iterator[Record]:
-    """Records of a JSON-lines file; lines that are not JSON go to the quarantine."""
-    for number, text in lines(file, quarantine):
-        quarantine.read(file.group)
-        value = _loads(text, file, number, quarantine)
-        if value is not None:
-            yield Record(number, value)
 
 
 def tsv_rows(file: RawFile, quarantine: Quarantine, header: list[str] | None = None) -> Iterator[tuple[int, list[str]]]:
@@ -192,124 +182,3 @@ def _quotes_open(pending: list[str]) -> bool:
             return True
         position = field.end()
     return False
-
-
-# A string, or a bracket or comma outside of strings. Possessive: a string that is not finished fails at once.
-_STRUCTURE = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[][{},]|"', re.DOTALL)
-
-
-def json_elements(file: RawFile, quarantine: Quarantine) -> Iterator[Record]:
-    """Elements of a file that is one JSON list (place: position from 0) or one JSON object (place: the key).
-
-    Only one element is in memory at a time. An element that is not JSON goes to the quarantine.
-    """
-    count = 0
-    for text in _element_texts(file, quarantine):
-        quarantine.read(file.group)
-        if text.startswith(":"):  # an entry of an object, marked by the scanner
-            entry = _loads("{" + text[1:] + "}", file, count, quarantine)
-            for key, value in (entry or {}).items():
-                yield Record(key, value)
-        else:
-            value = _loads(text, file, count, quarantine)
-            if value is not None:
-                yield Record(count, value)
-        count += 1
-
-
-def _element_texts(file: RawFile, quarantine: Quarantine) -> Iterator[str]:
-    buffer, start, scan, depth, count, opened = "", 0, 0, 0, 0, ""
-    for block in _text_blocks(file, quarantine):
-        buffer, start, scan = buffer[start:] + block, 0, scan - start
-        if not opened:
-            if not buffer.strip():
-                continue
-            opened = buffer.lstrip()[0]
-            if opened not in "[{":
-                quarantine.cut(file.group, file.path, 0, "the file is neither a JSON list nor an object", buffer)
-                return
-        for match in _STRUCTURE.finditer(buffer, scan):
-            mark = match.group()
-            if mark == '"':  # a string that goes on in the next block
-                scan = match.start()
-                break
-            scan = match.end()
-            if mark in "[{":
-                depth += 1
-                if depth == 1:
-                    start = scan
-            elif mark in "]}":
-                depth -= 1
-            if (mark == "," and depth == 1) or depth == 0:
-                text = buffer[start : match.start()].strip()
-                start = scan
-                if text or mark == ",":
-                    yield text if opened == "[" else ":" + text
-                    count += 1
-                if depth == 0:
-                    return
-        else:
-            scan = len(buffer)
-        if len(buffer) - start > MAX_RECORD_BYTES:
-            reason = f"record over {MAX_RECORD_BYTES:,} bytes, or a quote that is never closed: the rest is lost"
-            quarantine.cut(file.group, file.path, count, reason, buffer[start : start + EXCERPT])
-            return
-    if not opened:
-        quarantine.cut(file.group, file.path, 0, "the file is empty")
-    elif depth > 0:
-        quarantine.cut(
-            file.group, file.path, count, "the file ends inside this record", buffer[start : start + EXCERPT]
-        )
-
-
-def _text_blocks(file: RawFile, quarantine: Quarantine) -> Iterator[str]:
-    """Blocks of decoded text; bytes that are not UTF-8 become lone surrogates, found when their record is read."""
-    with open_raw(file.path) as stream:
-        text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="surrogateescape", newline="")
-        while True:
-            try:
-                block = text.read(_BLOCK)
-            except _BROKEN as error:
-                quarantine.cut(file.group, file.path, "end", f"the rest of the file is lost: {error}")
-                return
-            if not block:
-                return
-            yield block
-
-
-_SURROGATE = re.compile(r"[\ud800-\udfff]")
-
-
-def _loads(text: str, file: RawFile, place: int | str, quarantine: Quarantine) -> Any:
-    """The value of a JSON text, or None after setting it apart (`null` is no record either)."""
-    try:
-        if _SURROGATE.search(text):
-            raise ValueError("not UTF-8")
-        value = json.loads(text)
-        if value is None:
-            raise ValueError("null instead of a record")
-        if "\\ud" in text or "\\uD" in text:
-            json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        reason = "half of a surrogate pair in a string"
-    except (ValueError, RecursionError) as error:
-        reason = f"not JSON: {error}" if str(error) != "not UTF-8" else "not UTF-8"
-    else:
-        return value
-    quarantine.add(file.group, file.path, place, reason, text[:EXCERPT].lstrip(":"))
-    return None
-
-
-def records(file: RawFile, quarantine: Quarantine) -> Iterator[Record]:
-    """Records of a file that is a JSON list or JSON lines, whichever its first character says."""
-    return json_elements(file, quarantine) if first_character(file.path) == "[" else json_lines(file, quarantine)
-
-
-def first_character(path: Path) -> str:
-    """First visible character of a file, or an empty string."""
-    with open_raw(path) as stream:
-        try:
-            head = stream.read(4096).removeprefix(b"\xef\xbb\xbf").lstrip()
-        except _BROKEN:
-            return ""
-    return head[:1].decode("ascii", "replace")

@@ -6,7 +6,7 @@ import bisect
 import unicodedata
 from collections.abc import Iterable, Sequence
 
-import regex
+import regex  # type: ignore[import-untyped]
 
 from canopy.contracts import Span
 

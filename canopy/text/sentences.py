@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import pairwise
 
 import sentencex
 
@@ -17,8 +18,8 @@ def sentence_spans(text: str, language: str = "en") -> list[Span]:
         language: ISO 639-1 code of the splitter's rules.
 
     Returns:
-        Contiguous character spans that join back to ``text``; white space belongs to the sentence before it (at the
-        very start, to the first sentence). A text without any visible character has no sentences.
+        Contiguous character spans that join back to ``text``, each with a visible character. A text without any has
+        no sentences.
     """
     if not text.strip():
         return []
@@ -50,13 +51,11 @@ def paragraph_groups(text: str, units: list[Span]) -> tuple[Span, ...]:
     Returns:
         Half-open unit ranges that partition the units; empty when the text is one paragraph.
     """
-    starts = [0]
-    for index, (before, unit) in enumerate(zip(units, units[1:], strict=False), start=1):
-        tail = text[before.start : before.end]
-        gap = tail[len(tail.rstrip()) :] + text[unit.start : unit.end][: unit.end - unit.start]
-        gap = gap[: len(gap) - len(gap.lstrip())]
-        if gap.count("\n") >= 2:
-            starts.append(index)
-    if len(starts) == 1:
+    bounds = [0]
+    for index, unit in enumerate(units[:-1], start=1):
+        sentence = text[unit.start : unit.end]
+        if sentence[len(sentence.rstrip()) :].count("\n") >= 2:
+            bounds.append(index)
+    if len(bounds) == 1:
         return ()
-    return tuple(Span(a, b) for a, b in zip(starts, [*starts[1:], len(units)], strict=True))
+    return tuple(Span(a, b) for a, b in pairwise([*bounds, len(units)]))
