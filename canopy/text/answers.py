@@ -63,7 +63,10 @@ def _tokens_with_offsets(text: str) -> tuple[list[str], list[int], list[int]]:
         for start, cluster in _clusters(text):
             part = unicodedata.normalize("NFD", cluster)
             parts.append(part)
-            origin.extend([(start, start + len(cluster))] * len(part))
+            if part == cluster:
+                origin.extend((start + i, start + i + 1) for i in range(len(part)))
+            else:
+                origin.extend([(start, start + len(cluster))] * len(part))
         decomposed = "".join(parts)
     tokens, starts, ends = [], [], []
     for match in _TOKEN.finditer(decomposed):
