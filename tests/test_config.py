@@ -1,0 +1,257 @@
+"""A configuration is right, or one line says which key of which file is wrong."""
+
+from __future__ import annotations
+
+import copy
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import hypothesis
+import jsonschema
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from canopy.cli import main
+from canopy.config import check_config, load_config, methods_file, schema
+from canopy.errors import ConfigError
+from canopy.settings.base import Settings
+from canopy.settings.corpora import CorpusSettings, MiniRawSettings, ParseSettings
+from canopy.settings.encoder import (
+    DecisionSettings,
+    EmbedSettings,
+    IndexSettings,
+    PreferenceSettings,
+    TrainingSettings,
+)
+from canopy.settings.runs import MiniReaderSettings, ReaderModelSettings, RunSettings
+from canopy.settings.tables import MetricsSettings, TableSettings
+from canopy.settings.video import VideoSettings
+from canopy.specs import STAGES, stage_spec, table_names
+
+ROOT = Path(__file__).parents[1]
+CONFIGS = sorted(p for p in (ROOT / "config").glob("*.yaml") if p.name != "methods.yaml")
+MINI: dict[str, Any] = yaml.safe_load((ROOT / "config" / "mini.yaml").read_text())
+SETTINGS: dict[str, type[Settings]] = {
+    "mini-raw": MiniRawSettings,
+    "parse": ParseSettings,
+    "video": VideoSettings,
+    "corpus": CorpusSettings,
+    "embed": EmbedSettings,
+    "index": IndexSettings,
+    "preferences": PreferenceSettings,
+    "encoder": TrainingSettings,
+    "decisions": DecisionSettings,
+    "reader-model": ReaderModelSettings,
+    "mini-reader": MiniReaderSettings,
+    "run": RunSettings,
+    "metrics": MetricsSettings,
+    "table": TableSettings,
+}
+
+
+def changed(path: str, value: Any) -> dict[str, Any]:
+    raw = copy.deepcopy(MINI)
+    *parents, last = path.split(".")
+    section = raw
+    for key in parents:
+        section = section.setdefault(key, {})
+    section[last] = value
+    return raw
+
+
+def specs(raw: dict[str, Any]) -> dict[tuple[str, str], str]:
+    project = check_config(raw, "test", methods_file(None))
+    names = {
+        "parse": project.config.benchmarks,
+        "run": tuple(project.methods),
+        "metrics": tuple(project.methods),
+        "table": table_names(project),
+    }
+    return {(s, n): stage_spec(project, s, n) for s in STAGES for n in names.get(s, ("",))}
+
+
+def touched(path: str, value: Any) -> set[tuple[str, str]]:
+    """The jobs whose spec a change alters."""
+    before, after = specs(MINI), specs(changed(path, value))
+    return {job for job in before if before[job] != after.get(job)}
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda p: p.stem)
+def test_shipped_configurations_are_right(path: Path) -> None:
+    project = load_config(path)
+    assert project.config.name == path.stem
+    jsonschema.validate(yaml.safe_load(path.read_text()), schema())
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "words"),
+    [
+        ("retrieval.k", 0, ["retrieval.k", "got 0"]),
+        ("retrieval.k", "3", ["retrieval.k", "got '3'"]),
+        ("retrieval.kk", 3, ["retrieval.kk", "unknown key"]),
+        ("sead", 3, ["sead", "unknown key"]),
+        ("seed", "x", ["seed", "got 'x'"]),
+        ("name", "Mini/1", ["name"]),
+        ("benchmarks", ["nq", "squad"], ["benchmarks.1", "squad"]),
+        ("benchmarks", [], ["benchmarks"]),
+        ("methods", ["canopy", "canopi"], ["methods", "canopi", "canopy_routed"]),
+        ("methods", ["canopy", "no_iteration"], ["methods", "no_iteration"]),
+        ("methods", ["canopy", "canopy"], ["methods", "twice"]),
+        ("methods", ["vanilla_rag"], ["ablations", "no_iteration", "canopy"]),
+        ("ablations", ["ircot"], ["ablations", "ircot"]),
+        ("raw", {"root": "nowhere"}, ["raw.root", "nowhere/nq"]),
+        ("raw", {}, ["raw", "exactly one"]),
+        ("raw.root", "data", ["raw", "exactly one"]),
+        ("raw.generate.video_minutes", [6, 2], ["raw.generate.video_minutes"]),
+        ("constructed", False, ["constructed"]),
+        ("video.clip_seconds", 100, ["video.clip_seconds", "30"]),
+        ("training.seed", 1, ["training.seed", "`seed`"]),
+        ("training.encoder", {}, ["training.encoder", "`encoder`"]),
+        ("reader.adapter", "package:none_such", ["reader.adapter", "none_such"]),
+        ("reader.context_tokens", 256, []),
+        ("reader.answer_tokens", 2000, ["reader.context_tokens"]),
+        ("shards.runs", 0, ["shards.runs"]),
+        ("jobs.gpus", -1, ["jobs.gpus"]),
+    ],
+)
+def test_faults_are_told_on_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], path: str, value: Any, words: list[str]
+) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text(yaml.safe_dump(changed(path, value)))
+    code = main(["check", "--config", str(file)])
+    out, err = capsys.readouterr()
+    if not words:
+        assert (code, err) == (0, "")
+        return
+    assert code == 2
+    assert err.count("\n") == 1
+    assert out == ""
+    for word in [str(file), *words]:
+        assert word in err
+
+
+@pytest.mark.parametrize("text", ["", "- a\n- b\n", "name: [\n", "\x00"])
+def test_files_that_are_no_configuration(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text(text)
+    with pytest.raises(ConfigError, match=r"mine\.yaml"):
+        load_config(file)
+
+
+def test_missing_file_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "--config", "nowhere.yaml"]) == 2
+    assert "nowhere.yaml" in capsys.readouterr().err
+
+
+def test_given_raw_files_are_accepted(tmp_path: Path) -> None:
+    for benchmark in MINI["benchmarks"]:
+        (tmp_path / benchmark).mkdir()
+        (tmp_path / benchmark / "file.jsonl").touch()
+    raw = changed("raw", {"root": str(tmp_path)}) | {"constructed": False}
+    project = check_config(raw, "test", methods_file(None))
+    with pytest.raises(ConfigError, match="mini-raw"):
+        stage_spec(project, "mini-raw")
+
+
+def test_schema_file_is_not_stale() -> None:
+    stored = json.loads((ROOT / "config" / "schema.json").read_text())
+    assert stored == schema(), "run: canopy check --write-schema config/schema.json"
+
+
+def test_schema_refuses_what_the_model_refuses() -> None:
+    for path, value in [("retrieval.k", 0), ("sead", 1), ("benchmarks", ["squad"]), ("training.seed", 1)]:
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(changed(path, value), schema())
+
+
+def test_every_spec_is_read_by_its_stage() -> None:
+    for (stage, name), spec in specs(MINI).items():
+        assert "\n" not in spec
+        if stage == "run":
+            assert RunSettings.parse(spec).name == name
+        SETTINGS[stage].parse(spec)
+
+
+def test_a_run_sees_only_its_own_switches() -> None:
+    run = {name: json.loads(spec) for (stage, name), spec in specs(MINI).items() if stage == "run"}
+    assert set(run["vanilla_rag"]["prompts"]) == {"answer"}
+    assert set(run["ircot"]["prompts"]) == {"answer", "reason"}
+    assert set(run["canopy_routed"]["prompts"]) == {"answer", "critic", "route"}
+    assert set(run["no_iteration"]["prompts"]) == {"answer"}
+    assert "k" not in run["no_retrieval"] and "tree" not in run["vanilla_rag"]
+    assert "label" not in run["canopy"]["method"]
+
+
+CRITICS = {"canopy", "canopy_routed", "no_compression", "frozen_encoder"}
+COMPRESSED = {"canopy", "canopy_routed", "no_iteration", "frozen_encoder"}
+TREES = {"preferences", "encoder", "decisions"}
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "expected"),
+    [
+        ("jobs.threads", 4, lambda job: False),
+        ("shards.runs", 3, lambda job: False),
+        ("video.segment_seconds", 20, lambda job: job in {("video", ""), ("parse", "lvbench")}),
+        ("tables.bootstrap", 500, lambda job: job[0] == "table" and job[1] != "corpus"),
+        ("training.epochs", 5, lambda job: job[0] == "encoder"),
+        ("reader.verdict_tokens", 30, lambda job: job[0] == "run" and job[1] in CRITICS),
+        ("reader.route_tokens", 9, lambda job: job[0] == "run" and job[1] in {"universal_rag", "canopy_routed"}),
+        ("tree.fan_out", 3, lambda job: job[0] in TREES or (job[0] == "run" and job[1] in COMPRESSED)),
+        ("seed", 14, lambda job: job[0] in {"mini-raw", "index", "encoder", "mini-reader", "table"}),
+        ("mini_reader.epochs", 2, lambda job: job[0] == "mini-reader"),
+    ],
+)
+def test_a_change_alters_the_specs_it_affects_and_no_others(
+    path: str, value: Any, expected: Callable[[tuple[str, str]], bool]
+) -> None:
+    assert touched(path, value) == {job for job in specs(MINI) if expected(job)}
+
+
+def test_a_label_alters_only_tables(tmp_path: Path) -> None:
+    text = (ROOT / "config" / "methods.yaml").read_text()
+    (tmp_path / "methods.yaml").write_text(text.replace("label: CANOPY\n", "label: Canopy!\n"))
+    before = check_config(MINI, "test", methods_file(None))
+    after = check_config(MINI, "test", methods_file(tmp_path / "mine.yaml"))
+    assert stage_spec(before, "run", "canopy") == stage_spec(after, "run", "canopy")
+    assert stage_spec(before, "table", "main") != stage_spec(after, "table", "main")
+    assert stage_spec(before, "table", "corpus") == stage_spec(after, "table", "corpus")
+
+
+@hypothesis.settings(max_examples=15)
+@given(st.permutations(list(MINI)))
+def test_order_of_keys_changes_nothing(keys: list[str]) -> None:
+    assert specs({k: MINI[k] for k in keys}) == specs(MINI)
+
+
+def test_spec_command_prints_what_the_workflow_passes(capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(ROOT / "config" / "mini.yaml")
+    assert main(["spec", "run", "--name", "canopy", "--config", path]) == 0
+    assert capsys.readouterr().out.strip() == stage_spec(load_config(Path(path)), "run", "canopy")
+    assert main(["spec", "run", "--name", "nothing", "--config", path]) == 2
+    assert main(["spec", "cook", "--config", path]) == 2
+
+
+def test_configuration_and_command_line_load_no_model_library() -> None:
+    code = (
+        "import sys, canopy.cli, canopy.config, canopy.specs, canopy.provenance;"
+        "print([m for m in ('torch', 'transformers', 'faiss', 'av') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout.strip() == "[]"
+
+
+def test_environments_have_the_pins_of_the_constraints() -> None:
+    lines = (ROOT / "constraints.txt").read_text().splitlines()
+    pins = {line.lower() for line in lines if "==" in line}
+    for name in ("cpu", "gpu"):
+        environment = yaml.safe_load((ROOT / "envs" / f"{name}.yaml").read_text())
+        wanted = next(d["pip"] for d in environment["dependencies"] if isinstance(d, dict))
+        assert {w.lower() for w in wanted} <= pins
