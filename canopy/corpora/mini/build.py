@@ -10,7 +10,7 @@ from pathlib import Path
 
 from canopy import artefacts
 from canopy.contracts import Split
-from canopy.corpora.mini import hotpotqa, lvbench, mmqa, nq, ottqa
+from canopy.corpora.mini import hotpotqa, lvbench, mmqa, mmqa_files, nq, ottqa
 from canopy.corpora.mini.kinds import KINDS
 from canopy.corpora.mini.model import SPLITS
 from canopy.corpora.mini.plan import question_counts
@@ -71,17 +71,17 @@ def make(settings: MiniRawSettings) -> dict[Split, Corpus]:
 
 def _fill_up(settings: MiniRawSettings, parts: dict[Split, Corpus]) -> None:
     """Add tables, pictures and articles that no question asks about, until the settings' counts are reached."""
-    totals = lambda: counts(parts)  # noqa: E731
-    _until(settings.images, lambda: totals()["images"], parts, lambda c: mmqa.add_page(c.world, c.mmqa))
-    _until(settings.tables, lambda: totals()["tables"], parts, lambda c: ottqa.add_table(c.world, c.ottqa))
-    _until(settings.passages, lambda: totals()["passages"], parts, _add_articles)
-
-
-def _until(wanted: int, have: Callable[[], int], parts: dict[Split, Corpus], add: Callable[[Corpus], object]) -> None:
-    """Call ``add`` for the splits in turn; test has two turns, for there distractors matter most."""
-    turns = cycle(("test", "train", "test", "dev"))
-    while have() < wanted:
-        add(parts[next(turns)])  # type: ignore[index]
+    turns: tuple[Split, ...] = ("test", "train", "test", "dev")  # in test, distractors matter most
+    missing: tuple[tuple[str, int, Callable[[Corpus], object]], ...] = (
+        ("images", settings.images, lambda c: mmqa.add_page(c.world, c.mmqa)),
+        ("tables", settings.tables, lambda c: ottqa.add_twin(c.world, c.ottqa)),
+        ("passages", settings.passages, _add_articles),
+    )
+    for name, wanted, add in missing:
+        for split in cycle(turns):
+            if counts(parts)[name] >= wanted:
+                break
+            add(parts[split])
 
 
 def _add_articles(corpus: Corpus) -> None:
@@ -97,7 +97,7 @@ def write(parts: dict[Split, Corpus], folder: Path, seed: int) -> None:
     nq.write(folder / "nq", [(c.world, c.nq) for c in corpora])
     hotpotqa.write(folder / "hotpotqa", [c.hotpotqa for c in corpora])
     ottqa.write(folder / "ottqa", [c.ottqa for c in corpora])
-    mmqa.write(folder / "mmqa", [c.mmqa for c in corpora])
+    mmqa_files.write(folder / "mmqa", [c.mmqa for c in corpora])
     lvbench.write(folder / "lvbench", [c.lvbench for c in corpora])
     train = parts["train"]
     notes = [a for part in (train.nq, train.hotpotqa, train.ottqa, train.mmqa, train.lvbench) for a in part.annotations]

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
-import json
-from collections.abc import Iterable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-from PIL import Image
-
 from canopy.contracts import Split
-from canopy.corpora.mini import draw
 from canopy.corpora.mini.asking import Annotation, Step, annotation, ask, cell_step, clause, row_reference, row_step
 from canopy.corpora.mini.asking import step as text_step
 from canopy.corpora.mini.kinds import KINDS
 from canopy.corpora.mini.kinds.generic import TABLE_QUESTIONS
 from canopy.corpora.mini.model import Entity, Fact, Passage
-from canopy.corpora.mini.ottqa import ListTable, cell_text, list_table, wiki
-from canopy.corpora.mini.pictures import PICTURES, Shown
+from canopy.corpora.mini.ottqa import ListTable, list_table
+from canopy.corpora.mini.pictures import PICTURES
 from canopy.corpora.mini.prose import article
 from canopy.corpora.mini.show import ask_shown, clause_shown, shown_value, step_shown
 from canopy.corpora.mini.world import World, answer_of
@@ -117,8 +110,8 @@ def add_image(world: World, entity: Entity, page: Page) -> Drawn:
     if picture.chart:
         first = entity.year - world.rng.randint(2, 6)
         bars = [(str(first + i), n) for i, n in enumerate(world.rng.sample(range(210, 980), 4))]
-        year, value = world.rng.choice(bars)
-        return Drawn(entity, {picture.shown[0].name: str(value)}, bars, year)
+        year, output = world.rng.choice(bars)
+        return Drawn(entity, {picture.shown[0].name: str(output)}, bars, year)
     values = {}
     for shown in picture.shown:
         taken = {other.values[shown.name] for other in others}
@@ -132,8 +125,6 @@ def add_image(world: World, entity: Entity, page: Page) -> Drawn:
 def _pick_row(world: World, page: Page, names: list[str], *, drawn: bool = False) -> tuple[str, Entity]:
     """A relation and a row that its value picks out alone; ``drawn``: a row that has a picture."""
     choices = [(n, row) for n in names for row in page.table.unique(n) if not drawn or row.title in page.images]
-    if not choices:  # every value repeats: all rows stand, which the caller's clause cannot tell apart
-        raise AssertionError(f"no value of {names} is unique in {page.table.title}")
     return world.rng.choice(choices)
 
 
@@ -205,7 +196,7 @@ def _table(world: World, out: MmqaSplit, page: Page) -> None:
     column = world.rng.choice(page.table.columns)
     fact = row.facts[column]
     template = world.rng.choice(TABLE_QUESTIONS.of(world.split))
-    question = template.format(table=page.table.title, column=fact.relation.column.lower(), s=row.mention)
+    question = template.format(table=page.table.title, column=fact.relation.column, s=row.mention)
     answer = _table_answer(page, row, page.table.columns.index(column) + 1, answer_of(fact))
     steps = [cell_step(world, row, fact, page.table.title, question)]
     _add(world, out, page, "TableQ", question, answer, steps)
@@ -291,63 +282,3 @@ def _add(
     if world.split == "train":
         route = _ROUTES[answer["modality"]]
         out.annotations.append(annotation("mmqa", qid, question, route, steps, answer["answer"]))
-
-
-def write(folder: Path, splits: Iterable[MmqaSplit]) -> None:
-    """Write the questions of each split, and all tables, texts and pictures."""
-    pictures = folder / "final_dataset_images"
-    pictures.mkdir(parents=True)
-    parts = list(splits)
-    pages = [page for part in parts for page in part.pages]
-    for part in parts:
-        _write_lines(folder / f"MMQA_{part.split}.jsonl.gz", part.questions)
-    _write_lines(folder / "MMQA_tables.jsonl.gz", [_native_table(page) for page in pages])
-    _write_lines(
-        folder / "MMQA_texts.jsonl.gz",
-        [
-            {"title": t, "url": _url(t), "id": native_id("text", t), "text": p.text}
-            for page in pages
-            for t, p in page.texts.items()
-        ],
-    )
-    drawn = [d for page in pages for d in page.images.values()]
-    _write_lines(
-        folder / "MMQA_images.jsonl.gz",
-        [{"title": d.entity.title, "url": _url(d.entity.title), "id": d.id, "path": f"{d.id}.png"} for d in drawn],
-    )
-    for d in drawn:
-        _paint(d).save(pictures / f"{d.id}.png", optimize=False, compress_level=6)
-
-
-def _paint(drawn: Drawn) -> Image.Image:
-    picture = PICTURES[drawn.entity.kind]
-    style = int(drawn.id[:4], 16)
-    if picture.chart:
-        return draw.chart(picture.heading, drawn.entity.title, drawn.bars, style)
-    lines = [f"{shown.label} {drawn.values[shown.name]}" for shown in picture.shown]
-    return draw.notice(picture.heading, drawn.entity.title, lines, style)
-
-
-def _write_lines(path: Path, rows: Iterable[dict[str, Any]]) -> None:
-    """Gzipped JSON lines without a time stamp, so that the same rows give the same bytes."""
-    text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-    path.write_bytes(gzip.compress(text.encode(), mtime=0))
-
-
-def _native_table(page: Page) -> dict[str, Any]:
-    kind = KINDS[page.table.kind]
-    names = [kind.name.capitalize(), *(kind.relation(name).column for name in page.table.columns)]
-    rows = []
-    for row in page.table.rows:
-        link = {"text": row.title, "wiki_title": row.title, "url": _url(row.title)}
-        cells: list[dict[str, Any]] = [{"text": row.title, "links": [link]}]
-        cells += [{"text": cell_text(row.facts[name]), "links": []} for name in page.table.columns]
-        rows.append(cells)
-    header = [{"column_name": name, "metadata": {"num_of_links": 0, "ner_appearances_map": {}}} for name in names]
-    title = page.table.title
-    table = {"table_rows": rows, "table_name": title, "header": header}
-    return {"title": title, "url": _url(title), "id": page.id, "table": table}
-
-
-def _url(title: str) -> str:
-    return f"https://canopy.invalid{wiki(title)}"

@@ -12,16 +12,16 @@ import random
 
 from canopy.contracts import Split
 
-_ONSETS = "B D F G H J K L M N P R S T V W Br Dr Gr Tr St Sk Th Fl Gl Cl Kr".split()
-_VOWELS = "a e i o u".split()
-_CODAS = ["", "", "", "l", "r", "n", "s", "m"]
-_MIDDLES = "b d f g k l m n p r s t v".split()
+_ONSETS = (*"BDFGHJKLMNPRSTVW", "Br", "Dr", "Gr", "Tr", "St", "Sk", "Th", "Fl", "Gl", "Cl", "Kr")
+_VOWELS = tuple("aeiou")
+_CODAS = ("", "", "", *"lrnsm")
+_MIDDLES = tuple("bdfgklmnprstv")
 ENDINGS = {
-    "feminine": "la na ra le ne sa".split(),
-    "masculine": "rn do ck ld nn th".split(),
-    "surname": "rn ll st sk nd rt ck ld ne re lm ss".split(),
-    "place": "na ra nd rd th ne va re lm st".split(),
-    "thing": "na ne ra re la le va ve ll nt".split(),
+    "feminine": ("la", "na", "ra", "le", "ne", "sa"),
+    "masculine": ("rn", "do", "ck", "ld", "nn", "th"),
+    "surname": ("rn", "ll", "st", "sk", "nd", "rt", "ck", "ld", "ne", "re", "lm", "ss"),
+    "place": ("na", "ra", "nd", "rd", "th", "ne", "va", "re", "lm", "st"),
+    "thing": ("na", "ne", "ra", "re", "la", "le", "va", "ve", "ll", "nt"),
 }
 
 
@@ -35,6 +35,7 @@ class Names:
     """Fresh names of one split; no word is given out twice."""
 
     def __init__(self, split: Split, rng: random.Random) -> None:
+        """Names of ``split``, drawn from ``rng``."""
         self._split = split
         self._rng = rng
         self._used: set[str] = set()
@@ -65,6 +66,6 @@ class Names:
         pick = self._rng.choice
         while True:
             first, coda, middle = pick(_ONSETS) + pick(_VOWELS), pick(_CODAS), pick(_MIDDLES)
-            word = first + ("" if coda == middle else coda) + middle + pick(_VOWELS) + pick(ENDINGS[style])
+            word: str = first + ("" if coda == middle else coda) + middle + pick(_VOWELS) + pick(ENDINGS[style])
             if split_of(word) == self._split:
                 return word

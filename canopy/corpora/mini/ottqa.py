@@ -55,6 +55,14 @@ class ListTable:
         counts = Counter(row.facts[name].value for row in self.rows)
         return [row for row in self.rows if counts[row.facts[name].value] == 1]
 
+    def distinct(self) -> bool:
+        """Whether each row can be told by a cell and by its article, and each relation tells some row."""
+        every = {name: self.unique(name) for name in (*self.columns, *self.told)}
+        rows = all(
+            any(row in every[name] for name in names) for row in self.rows for names in (self.columns, self.told)
+        )
+        return rows and all(every.values())
+
     @property
     def told(self) -> list[str]:
         """The relations that only the articles state."""
@@ -77,16 +85,28 @@ class OttSplit:
         return len(self.linked)
 
 
-def list_table(world: World, rows: tuple[int, int], columns: tuple[int, int]) -> ListTable:
-    """A table with a random number of rows and columns (besides the names) between two bounds."""
+def list_table(
+    world: World, rows: tuple[int, int], columns: tuple[int, int], like: ListTable | None = None
+) -> ListTable:
+    """A table with a random number of rows and columns (besides the names) between two bounds.
+
+    ``like``: a table whose kind it has, and whose title it has but for two letters.
+    """
     rng = world.rng
-    kind = rng.choice(LISTED)
+    kind = like.kind if like else rng.choice(LISTED)
     title = f"{_PLURALS[kind]} of the {world.names.word('place')} {rng.choice(_OWNERS)}"
-    year = rng.randint(1840, 1910)
-    entities = [world.filled(kind, year + rng.randint(-15, 15)) for _ in range(rng.randint(*rows))]
+    if like:
+        word = like.title.split(" ")[-2]
+        title = like.title.replace(word, world.names.near(word, "place"))
     names = [r.name for r in KINDS[kind].relations]
     chosen = rng.sample(names, rng.randint(*columns))
-    return ListTable(title, kind, entities, [n for n in names if n in chosen])
+    count = rng.randint(*rows)
+    while True:
+        year = rng.randint(1840, 1910)
+        entities = [world.filled(kind, year + rng.randint(-15, 15)) for _ in range(count)]
+        table = ListTable(title, kind, entities, [n for n in names if n in chosen])
+        if table.distinct():
+            return table
 
 
 def make(world: World, questions: int) -> OttSplit:
@@ -101,9 +121,14 @@ def make(world: World, questions: int) -> OttSplit:
     return out
 
 
-def add_table(world: World, out: OttSplit) -> ListTable:
+def add_twin(world: World, out: OttSplit) -> ListTable:
+    """Add a table whose title is nearly that of another one."""
+    return add_table(world, out, world.rng.choice(out.tables))
+
+
+def add_table(world: World, out: OttSplit, like: ListTable | None = None) -> ListTable:
     """Add a table and the passages that it links to."""
-    table = list_table(world, (4, 7), (2, 3))
+    table = list_table(world, (4, 7), (2, 3), like)
     entities = [n for n in table.columns if KINDS[table.kind].relation(n).value in KINDS]
     if entities and len(out.tables) % 2 == 0:
         table.linked = world.rng.choice(entities)

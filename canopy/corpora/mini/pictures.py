@@ -228,9 +228,7 @@ _CHART = Picture(
             ),
             texts("the output of {s} in {year}", "the figure of {s} for {year}", "the amount of {s} for {year}"),
             "The chart shows an output of {v} for {s} in {year}.",
-            texts(
-                "with an output of {v} in {year}", "with a figure of {v} for {year}", "that turned out {v} in {year}"
-            ),
+            texts("with an output of {v} in {year}", "with a figure of {v} for {year}", "turning out {v} in {year}"),
         ),
     ),
     chart=True,

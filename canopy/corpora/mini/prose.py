@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Sequence
 
 from canopy.corpora.mini.kinds import KINDS
-from canopy.corpora.mini.kinds.generic import TRIVIA
+from canopy.corpora.mini.kinds.generic import LEADS, TAILS, TRIVIA
 from canopy.corpora.mini.model import Entity, Fact, Passage, Sentence
 from canopy.corpora.mini.world import World
 
@@ -56,7 +56,7 @@ def _passage(world: World, entity: Entity, facts: Sequence[Fact], trivia: list[s
     rng = world.rng
     body = [_fact_sentence(world, entity, fact) for fact in facts]
     opening = [Sentence(_introduction(world, entity), "")] if first else []
-    fillers = max(MIN_SENTENCES - len(body) - len(opening), rng.randint(1, 3))
+    fillers = max(MIN_SENTENCES - len(body) - len(opening), rng.randint(1, 4))
     body += [Sentence(_trivia(world, entity, trivia.pop()), "") for _ in range(min(fillers, len(trivia)))]
     rng.shuffle(body)
     return Passage(entity.title, tuple((opening + body)[:MAX_SENTENCES]))
@@ -69,11 +69,12 @@ def _introduction(world: World, entity: Entity) -> str:
 
 def _fact_sentence(world: World, entity: Entity, fact: Fact) -> Sentence:
     template = _with_pronoun(world, entity, world.rng.choice(fact.relation.sentences.of(world.split)), 0.1)
+    template = _framed(world, template)
     return Sentence(_article_fixed(capital(template.format(s=entity.mention, v=fact.value))), fact.relation.name)
 
 
 def _trivia(world: World, entity: Entity, template: str) -> str:
-    template = _with_pronoun(world, entity, template, 0.35)
+    template = _framed(world, _with_pronoun(world, entity, template, 0.35))
     taken = {number for fact in entity.facts.values() for number in re.findall(r"\d+", fact.value)}
     return capital(
         template.format(
@@ -97,6 +98,16 @@ def _with_pronoun(world: World, entity: Entity, template: str, share: float) -> 
     return template
 
 
+def _framed(world: World, template: str) -> str:
+    """The sentence as it is, or reported by someone, or with a remark at its end."""
+    chance = world.rng.random()
+    if chance < 0.25:
+        return f"{world.rng.choice(LEADS.of(world.split))} {template[:1].lower()}{template[1:]}"
+    if chance < 0.45:
+        return template[:-1] + world.rng.choice(TAILS.of(world.split))
+    return template
+
+
 def _article_fixed(text: str) -> str:
-    """ "a" before a vowel becomes "an"."""
+    """The text with "an" instead of "a" before a vowel."""
     return re.sub(r"\b([Aa]) (?=[aeiouAEIOU])", r"\1n ", text)

@@ -17,6 +17,7 @@ class World:
     """Makes entities of one split; all names in it belong to that split."""
 
     def __init__(self, split: Split, seed: int) -> None:
+        """The world of ``split`` for a seed of the whole corpus."""
         self.split: Split = split
         self.rng = random.Random(f"canopy mini corpus, seed {seed}, {split}")
         self.names = Names(split, self.rng)

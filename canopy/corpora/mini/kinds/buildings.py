@@ -224,7 +224,7 @@ BUILDING = Kind(
     texts(
         """Lightning struck it in {year}.
         {person} was its keeper until {year}.
-        Repairs in {year} cost {number} crowns.
+        Repairs in {year} used {number} cartloads of lime.
         A path of {number} steps leads up from the road.
         {s} was closed for {number} months in {year}.
         A painting of it hangs in {place}.""",

@@ -233,7 +233,7 @@ COMPANY = Kind(
         It lost a lawsuit in {place} in {year}.""",
         """{person} managed its stables until {year}.
         A warehouse in {place} burned down in {year}.
-        {s} paid a fine of {number} crowns in {year}.
+        {s} paid a fine of {number} guilders in {year}.
         It bought {number} carts in {year}.""",
     ),
     (_FOUNDER, _SEAT, _FOUNDED, _PRODUCT, _STAFF),

@@ -46,13 +46,40 @@ TABLE_REFERENCES = texts(
 )
 
 TABLE_QUESTIONS = texts(
-    """In the list {table}, what is given as {column} for {s}?
-    What does the table {table} give as {column} of {s}?
-    Which {column} is listed for {s} under {table}?
-    According to the list {table}, what is the {column} of {s}?""",
-    "What {column} is recorded for {s} under {table}?",
-    """On the register {table}, what stands under {column} for {s}?
-    Among {table}, which {column} belongs to {s}?""",
+    """In the list {table}, what is given under {column} for {s}?
+    What does the table {table} give under {column} for {s}?
+    What is listed under {column} for {s} in {table}?
+    According to the list {table}, what is the entry under {column} for {s}?""",
+    "What is recorded in the column {column} for {s} under {table}?",
+    """On the register {table}, what stands beneath {column} for {s}?
+    Among {table}, what does the field {column} hold for {s}?""",
+)
+
+#: Put before a sentence, which then goes on in lower case.
+LEADS = texts(
+    """According to the harbour books,
+    As far as is known,
+    By most accounts,
+    A local guide states that
+    It is generally agreed that""",
+    """As the chronicles have it,
+    A footnote adds that""",
+    """If the records can be trusted,
+    Older sources agree that
+    It is on record that""",
+)
+
+#: Put in place of a sentence's full stop.
+TAILS = texts(
+    """, as several letters show.
+    , to the surprise of many.
+    , which few people disputed.
+    , as the town clerk wrote down.""",
+    """, as a note in the margin says.
+    , as the parish clerk remarked.""",
+    """, or so the museum's catalogue says.
+    , which nobody had expected.
+    , as old neighbours recalled.""",
 )
 
 #: Annotation only: what the first hop of a table question has found.

@@ -230,7 +230,7 @@ WORK = Kind(
         {number} letters about {s} survive.
         It was banned in {place} for {number} months.""",
         """{person} turned it into a song in {year}.
-        A copy of {s} was sold in {place} for {number} crowns.
+        A copy of {s} was sold in {place} for {number} guilders.
         Its cover was changed in {year}.
         Schools in {place} read it from {year} on.""",
     ),
