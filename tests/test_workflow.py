@@ -1,0 +1,172 @@
+"""The workflow as a user runs it: bad configurations stop it, changes rerun what they affect."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+ROOT = Path(__file__).parents[1]
+TABLES = ("main", "ablations", "ablation_no_iteration", "decisions", "tokens", "corpus")
+PARTS = ("canopy", "config", "envs", "rules", "Snakefile")
+
+
+def snakemake(folder: Path, *arguments: str, config: str = "tiny") -> subprocess.CompletedProcess[str]:
+    """Run the copy of the workflow in ``folder``, with a clean environment of its own."""
+    environment = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "SNAKEMAKE_PROFILE")}
+    command = [sys.executable, "-m", "snakemake", "--configfile", f"config/{config}.yaml", *arguments]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+
+def planned(folder: Path, *arguments: str) -> dict[str, int]:
+    """Jobs that a dry run plans, by rule; the target rule itself is left out."""
+    done = snakemake(folder, "-n", *arguments)
+    assert done.returncode == 0, done.stdout + done.stderr
+    counts = {m[1]: int(m[2]) for m in re.finditer(r"^(\w+)\s+(\d+)$", done.stdout + done.stderr, re.MULTILINE)}
+    return {rule: n for rule, n in counts.items() if rule not in ("all_tables", "total")}
+
+
+def copied(folder: Path) -> Path:
+    for part in PARTS:
+        source = ROOT / part
+        if source.is_dir():
+            shutil.copytree(source, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(source, folder / part)
+    return folder
+
+
+def edited(path: Path, old: str, new: str) -> None:
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+@pytest.fixture
+def workflow(tmp_path: Path) -> Path:
+    return copied(tmp_path / "a folder")
+
+
+@pytest.mark.parametrize("dry", [["-n"], ["--cores", "1"]], ids=["dry-run", "run"])
+def test_a_bad_configuration_stops_before_any_job(workflow: Path, dry: list[str]) -> None:
+    edited(workflow / "config" / "tiny.yaml", "k: 2", "k: 0")
+    done = snakemake(workflow, *dry)
+    assert done.returncode == 2
+    lines = [line for line in done.stderr.splitlines() if line.startswith("canopy: error:")]
+    assert len(lines) == 1
+    assert "config/tiny.yaml" in lines[0] and "retrieval.k" in lines[0]
+    assert "Traceback" not in done.stderr
+    assert not (workflow / "results").exists()
+
+
+def test_an_override_on_the_command_line_is_checked(workflow: Path) -> None:
+    done = snakemake(workflow, "-n", "--config", "methods=[canopi]")
+    assert done.returncode == 2
+    assert "canopi" in done.stderr
+
+
+def test_without_a_configuration_the_mini_corpus_is_planned(workflow: Path) -> None:
+    command = [sys.executable, "-m", "snakemake", "-n", "--cores", "1"]
+    done = subprocess.run(command, cwd=workflow, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "results/mini/tables/ablation_frozen_encoder.md" in done.stdout + done.stderr
+
+
+def test_given_raw_files_need_no_generator(workflow: Path) -> None:
+    (workflow / "data" / "nq").mkdir(parents=True)
+    (workflow / "data" / "nq" / "file.jsonl").touch()
+    mine = (
+        "name: mine\nconstructed: false\nraw: {root: data}\nbenchmarks: [nq]\nmethods: [vanilla_rag]\n"
+        "shards: {embeddings: 3}\n"
+    )
+    (workflow / "config" / "mine.yaml").write_text(mine)
+    done = snakemake(workflow, "-n", config="mine")
+    assert done.returncode == 0, done.stderr
+    plan = done.stdout + done.stderr
+    assert "mini_raw" not in plan and "rule video" not in plan
+    assert plan.count("rule embed:") == 3
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tiny configuration, run once; the folder's name has a space in it."""
+    folder = copied(tmp_path_factory.mktemp("e2e") / "a folder")
+    done = snakemake(folder, "all_tables", "--cores", "2", "--show-failed-logs")
+    assert done.returncode == 0, (done.stdout + done.stderr)[-6000:]
+    return folder
+
+
+@pytest.mark.e2e
+def test_tables_are_made_and_say_what_they_are(finished: Path) -> None:
+    for table in TABLES:
+        stem = finished / "results" / "tiny" / "tables" / table
+        words = stem.with_suffix(".md").read_text()
+        assert "tiny" in words and "13" in words
+        assert "constructed" in words
+        assert not pl.read_csv(stem.with_suffix(".csv"), comment_prefix="#").is_empty()
+        assert r"\begin{tabular}" in stem.with_suffix(".tex").read_text()
+
+
+@pytest.mark.e2e
+def test_every_test_question_is_answered_once_by_every_method(finished: Path) -> None:
+    results = finished / "results" / "tiny"
+    questions = pl.read_parquet(results / "corpus" / "questions.parquet").filter(pl.col("split") == "test")
+    for method in ("universal_rag", "canopy", "no_iteration"):
+        shards = [pl.read_parquet(p) for p in (results / "runs" / method).glob("*/predictions.parquet")]
+        assert len(shards) == 2
+        assert sorted(pl.concat(shards)["qid"]) == sorted(questions["qid"])
+
+
+@pytest.mark.e2e
+def test_a_finished_tree_plans_nothing(finished: Path) -> None:
+    assert planned(finished) == {}
+    for path in [*finished.glob("canopy/**/*.py"), *finished.glob("results/tiny/**/*.parquet")]:
+        path.touch()
+    edited(finished / "config" / "tiny.yaml", "retrieval:", "# a comment\nretrieval:")
+    edited(finished / "canopy" / "specs.py", "import json", "import json  # a comment")
+    assert planned(finished) == {}
+
+
+@pytest.mark.e2e
+def test_an_edited_prompt_reruns_what_uses_it(finished: Path) -> None:
+    path = finished / "canopy" / "prompts" / "critic.txt"
+    before = path.read_text()
+    path.write_text(before + "\nBe brief.\n")
+    try:
+        # Only canopy asks the critic; its scores are in every table but corpus and decisions.
+        assert planned(finished) == {"run": 2, "metrics": 1, "table": 4}
+    finally:
+        path.write_text(before)
+
+
+@pytest.mark.e2e
+def test_a_changed_stage_reruns_itself_and_what_is_below(finished: Path) -> None:
+    edits = [
+        ("config/tiny.yaml", "bootstrap: 100", "bootstrap: 101", {"table": 5}),
+        ("config/methods.yaml", "label: CANOPY\n", "label: Canopy\n", {"table": 4}),
+        ("config/tiny.yaml", "k: 2", "k: 3", {"run": 6, "metrics": 3, "table": 6}),
+    ]
+    for name, old, new, expected in edits:
+        edited(finished / name, old, new)
+        try:
+            assert planned(finished) == expected
+        finally:
+            edited(finished / name, new, old)
+
+
+@pytest.mark.e2e
+def test_a_deleted_ablation_comes_back_alone_and_the_same(finished: Path) -> None:
+    results = finished / "results" / "tiny"
+    tables = {p.name: p.read_text() for p in (results / "tables").iterdir()}
+    shutil.rmtree(results / "runs" / "no_iteration")
+    assert planned(finished) == {"run": 2, "metrics": 1, "table": 3}
+    done = snakemake(finished, "all_tables", "--cores", "2", "--show-failed-logs")
+    assert done.returncode == 0, (done.stdout + done.stderr)[-6000:]
+    assert planned(finished) == {}
+    assert {p.name: p.read_text() for p in (results / "tables").iterdir()} == tables
