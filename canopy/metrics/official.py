@@ -31,7 +31,8 @@ def report(benchmark: str, golds: Sequence[GoldAnswer], predictions: Predictions
 
     Every benchmark but LVBench divides by all questions with gold answers, so that a missing prediction
     scores 0. LVBench's ``accuracy`` divides by the questions that have a prediction, as its official
-    script does (null when there is none); ``accuracy_all`` divides by all.
+    script does (null when there is none); ``accuracy_all`` divides by all. ``empty_gold`` lists the questions
+    of :func:`empty_golds`, ``unknown`` counts predictions for ids that the gold does not have.
 
     Raises:
         UserError: no question has a gold answer, or a prediction has the wrong form.
@@ -43,11 +44,12 @@ def report(benchmark: str, golds: Sequence[GoldAnswer], predictions: Predictions
         raise UserError(f"{benchmark}: none of the {len(golds)} questions has a gold answer, so nothing can be scored")
     scores = {g.qid: question_scores(benchmark, predictions.answers.get(g.qid), g) for g in scored}
     answered = [g for g in scored if g.qid in predictions.answers]
-    counts = {
+    counts: dict[str, Any] = {
         "questions": len(scored),
         "missing": len(scored) - len(answered),
         "without_gold": len(golds) - len(scored),
         "unknown": len(predictions.answers.keys() - {g.qid for g in golds}),
+        "empty_gold": empty_golds(benchmark, scored),
     }
     if benchmark == "lvbench":
         present = {g.qid for g in answered}

@@ -12,7 +12,7 @@ from canopy.artefacts import build, read_manifest, write_json
 from canopy.contracts import BENCHMARKS, Question, read_questions
 from canopy.errors import UserError
 from canopy.metrics.gold import gold_of
-from canopy.metrics.official import empty_golds, question_scores, report
+from canopy.metrics.official import question_scores, report
 from canopy.metrics.records import GoldAnswer, Predictions
 from canopy.metrics.submissions import predictions_of, submission
 from canopy.settings.tables import MetricsSettings
@@ -140,7 +140,6 @@ def _summary(
     summary: dict[str, Any] = {
         "questions": len(scored),
         "without_gold": len(golds) - len(scored),
-        "empty_gold": empty_golds(benchmark, golds),
     }
     if not scored:
         return summary
@@ -149,8 +148,9 @@ def _summary(
     headline = (
         {"accuracy": official["accuracy_all"]} if benchmark == "lvbench" else {k: official[k] for k in ("em", "f1")}
     )
+    listed = {"empty_gold": official.pop("empty_gold")}
     means = {name: sum(rows[g.qid][name] for g in scored) / len(scored) for name in _MEANS}
-    return summary | headline | means | {"official": official}
+    return summary | headline | means | listed | {"official": official}
 
 
 def _with_average(method: str, summary: dict[str, Any]) -> dict[str, Any]:
