@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+import bz2
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from parsing import REAL, needs_real, parse, write
+
+from canopy.contracts import Gold, Span
+from canopy.corpora.hotpotqa import unit_of_sentence
+
+RECORD: dict[str, Any] = {
+    "_id": "5a",
+    "question": "Who wrote Lilo & Stitch?",
+    "answer": "Orn",
+    "supporting_facts": [["Lilo &amp; Stitch", 2], ["Tessaly Orn", 0], ["Lilo &amp; Stitch", 0]],
+    "context": [
+        ["Tessaly Orn", ["Orn is a writer.", " She lives in Dr. Hale's house."]],
+        ["Lilo &amp; Stitch", ["A film.", "", " Orn wrote it."]],
+        ["Other", ["Only one sentence."]],
+    ],
+    "type": "bridge",
+    "level": "hard",
+}
+
+
+def columnar(record: dict[str, Any]) -> dict[str, Any]:
+    facts, context = record["supporting_facts"], record["context"]
+    return {
+        "id": record["_id"],
+        **{k: record[k] for k in ("question", "answer", "type", "level")},
+        "supporting_facts": {"title": [t for t, _ in facts], "sent_id": [i for _, i in facts]},
+        "context": {"title": [t for t, _ in context], "sentences": [s for _, s in context]},
+    }
+
+
+def test_official_layout(tmp_path: Path) -> None:
+    found = parse("hotpotqa", write(tmp_path / "raw", {"hotpot_train_v1.1.json": [RECORD]}), tmp_path / "out")
+    film = found.items["hotpotqa:Lilo & Stitch"]
+    assert film.title == "Lilo & Stitch"
+    assert film.content == "A film. Orn wrote it."
+    assert film.units == (Span(0, 7), Span(7, 21))
+    (question,) = found.questions.values()
+    # The empty second sentence is no unit, so that native sentence 2 is unit 1; order is that of the facts.
+    assert question.gold == (Gold("hotpotqa:Lilo & Stitch", (0, 1)), Gold("hotpotqa:Tessaly Orn", (0,)))
+    assert (question.qid, question.split, question.answers) == ("hotpotqa:5a", "train", ("Orn",))
+    assert question.question_type == "bridge|hard"
+    native = json.loads(question.native)
+    assert native["supporting_facts"] == RECORD["supporting_facts"]
+    assert native["items"]["hotpotqa:Lilo & Stitch"] == {"title": "Lilo &amp; Stitch", "sentences": [0, 2]}
+
+
+def test_columnar_layout_gives_the_same(tmp_path: Path) -> None:
+    official = parse("hotpotqa", write(tmp_path / "a", {"hotpot_dev_distractor_v1.json": [RECORD]}), tmp_path / "o1")
+    lines = parse("hotpotqa", write(tmp_path / "b", {"hotpot_dev.jsonl": [columnar(RECORD)]}), tmp_path / "o2")
+    (tmp_path / "c").mkdir()
+    pl.DataFrame([columnar(RECORD)]).write_parquet(tmp_path / "c" / "validation-00000-of-00001.parquet")
+    parquet = parse("hotpotqa", tmp_path / "c", tmp_path / "o3")
+    assert official.questions == lines.questions == parquet.questions
+
+
+@pytest.mark.parametrize("fact", [["Other", 5], ["Other", -1], ["Lilo &amp; Stitch", 1], ["Nowhere", 0]])
+def test_gold_out_of_range_or_absent_is_counted(tmp_path: Path, fact: list[Any]) -> None:
+    record = {**RECORD, "supporting_facts": [["Tessaly Orn", 0], fact]}
+    found = parse("hotpotqa", write(tmp_path / "raw", {"hotpot_train.json": [record]}), tmp_path / "out")
+    (question,) = found.questions.values()
+    assert question.gold == (Gold("hotpotqa:Tessaly Orn", (0,)),)
+    assert question.gold_missing == found.summary["gold_missing"] == 1
+
+
+def test_blind_questions(tmp_path: Path) -> None:
+    blind = {k: RECORD[k] for k in ("_id", "question", "context")}
+    found = parse("hotpotqa", write(tmp_path / "raw", {"hotpot_test_fullwiki_v1.json": [blind]}), tmp_path / "out")
+    (question,) = found.questions.values()
+    assert (question.answers, question.gold, question.gold_missing, question.split) == ((), (), 0, "test")
+
+
+def test_equal_titles_with_other_texts_are_items_of_their_own(tmp_path: Path) -> None:
+    other = {
+        **RECORD,
+        "_id": "5b",
+        "context": [["Other", ["Another text."]], RECORD["context"][0]],
+        "supporting_facts": [["Other", 0]],
+    }
+    found = parse("hotpotqa", write(tmp_path / "raw", {"hotpot_train.json": [RECORD, other]}), tmp_path / "out")
+    assert len(found.items) == 4
+    (gold,) = found.questions["hotpotqa:5b"].gold
+    assert gold.item_id.startswith("hotpotqa:Other#")
+    assert found.items[gold.item_id].content == "Another text."
+    assert found.items["hotpotqa:Other"].content == "Only one sentence."
+
+
+def test_dump_adds_articles_and_finds_gold_outside_the_context(tmp_path: Path) -> None:
+    record = {**RECORD, "supporting_facts": [["Q &amp; A", 1], ["Tessaly Orn", 0]]}
+    articles = [
+        {"id": "1", "url": "u", "title": "Q &amp; A", "text": ["First.", " Second."]},
+        {"id": "2", "url": "u", "title": "Tessaly Orn", "text": ["Another wording."]},
+        {"id": "3", "url": "u", "title": "Empty", "text": []},
+        {"id": "4", "url": "u", "title": "Paragraphs", "text": [["One.", " Two."], [], ["Three."]]},
+    ]
+    dump = bz2.compress("\n".join(json.dumps(a) for a in articles).encode())
+    files = {"hotpot_dev_fullwiki_v1.json": [record], "wiki/AA/wiki_00.bz2": dump}
+    found = parse("hotpotqa", write(tmp_path / "raw", files), tmp_path / "out")
+    (question,) = found.questions.values()
+    assert question.gold == (Gold("hotpotqa:Q & A", (1,)), Gold("hotpotqa:Tessaly Orn", (0,)))
+    assert found.items["hotpotqa:Tessaly Orn"].content.startswith("Orn is a writer.")
+    assert found.items["hotpotqa:Paragraphs"].groups == (Span(0, 2), Span(2, 3))
+    assert found.facts["repeated"] == {"dump articles already in contexts": 1}
+    assert found.notices == [(3, "text without visible characters, no item")]
+    assert len(found.items) == 5
+
+
+def test_bad_records_are_set_apart_and_the_others_kept(tmp_path: Path) -> None:
+    bad: list[Any] = [
+        5,
+        {**RECORD, "_id": "1", "question": " "},
+        {**RECORD, "_id": "2", "context": [["T", "not a list"]]},
+        {**RECORD, "_id": "3", "supporting_facts": [["T"]]},
+        {**RECORD, "_id": "4", "answer": 7},
+        {k: v for k, v in RECORD.items() if k != "_id"},
+        {**RECORD, "question": "another question under a used id"},
+        RECORD,
+    ]
+    files = {"hotpot_train_v1.1.json": [RECORD, *bad]}
+    found = parse("hotpotqa", write(tmp_path / "raw", files), tmp_path / "out", max_quarantined=1)
+    assert list(found.questions) == ["hotpotqa:5a"]
+    assert [place for place, _ in found.quarantine] == [1, 2, 3, 4, 5, 6, 7]
+    assert found.facts["repeated"] == {"repeated questions": 1}
+    assert found.summary["records"] == 9
+
+
+def test_units_of_sentences() -> None:
+    assert unit_of_sentence(["", "a", " ", "b", "c"]) == [None, 0, None, 1, 2]
+
+
+@needs_real
+def test_real_slice(tmp_path: Path) -> None:
+    found = parse("hotpotqa", REAL / "hotpotqa", tmp_path / "out")
+    assert {k: found.summary[k] for k in ("records", "questions", "quarantined", "gold_missing")} == {
+        "records": 50,
+        "questions": 50,
+        "quarantined": 0,
+        "gold_missing": 0,
+    }
+    native = json.loads((REAL / "hotpotqa/hotpot_train_v1.1.slice.json").read_text(encoding="utf-8"))
+    for record in native:
+        context = dict(record["context"])
+        question = found.questions["hotpotqa:" + record["_id"]]
+        wanted = {context[title][index] for title, index in record["supporting_facts"]}
+        got = set()
+        for gold in question.gold:
+            item = found.items[gold.item_id]
+            got |= {item.content[item.units[u].start : item.units[u].end] for u in gold.units}
+        assert got == wanted
