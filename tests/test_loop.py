@@ -4,6 +4,8 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import faiss
+import polars as pl
 import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
@@ -21,9 +23,10 @@ from methods_world import (
 )
 
 from canopy.errors import UserError
+from canopy.index import VectorIndex
 from canopy.methods.follow_up import normalise_query
 from canopy.methods.loop import Batch, answer_batch
-from canopy.methods.retrieve import ROUTES, ItemStore, retrieve
+from canopy.methods.retrieve import ROUTES, UNROUTED, ItemStore, retrieve
 from canopy.methods.run import shard_of, summary
 from canopy.reader import parsing
 from canopy.settings.runs import RunSettings
@@ -182,6 +185,21 @@ def test_document_comes_in_document_order_once(corpus: Path) -> None:
     assert [hit.item_id for hit in hits][:2] == ["nq:a", "nq:a2"] and len({h.item_id for h in hits}) == len(hits)
     [rest] = retrieve(index, vectors, ["document"], [{"nq:a2"}], 1)
     assert "nq:a2" not in {hit.item_id for hit in rest}
+
+
+@pytest.mark.parametrize("label", [UNROUTED, *(name for name in ROUTES if name != "none")])
+def test_retrieval_by_the_real_index_is_that_of_exact_search(label: str) -> None:
+    encoder = BagEncoder()
+    brute = BruteIndex(ITEMS, encoder)
+    flat = faiss.IndexFlatIP(encoder.dim)
+    flat.add(brute.vectors)
+    ids = pl.DataFrame([{"item_id": i.item_id, "modality": i.modality, "doc_id": i.doc_id} for i in brute.items])
+    vectors = encoder.encode([CAPTAIN.question, MAYOR.question, "pier"])
+    held: list[set[str]] = [set(), {"nq:c", "nq:a"}, {item.item_id for item in ITEMS}]
+    found = retrieve(VectorIndex(flat, ids, 1), vectors, [label] * 3, held, 2)
+    expected = retrieve(brute, vectors, [label] * 3, held, 2)
+    assert [[hit.item_id for hit in hits] for hits in found] == [[hit.item_id for hit in hits] for hits in expected]
+    assert found[2] == [], "all held"
 
 
 def test_unknown_label_falls_back_to_paragraph_and_is_counted(corpus: Path) -> None:
