@@ -101,9 +101,9 @@ def scene(lines: Sequence[str], style: int) -> Image.Image:
     for i in range(2 + style % 3):
         x = 40 + (style * 97 + i * 173) % (WIDTH - 120)
         if (style + i) % 2:
-            draw.ellipse((x, HEIGHT - 110, x + 70, HEIGHT - 40), fill=accent)
+            draw.ellipse((x, HEIGHT - 88, x + 60, HEIGHT - 28), fill=accent)
         else:
-            draw.polygon(((x, HEIGHT - 40), (x + 40, HEIGHT - 120), (x + 80, HEIGHT - 40)), fill=accent)
+            draw.polygon(((x, HEIGHT - 30), (x + 40, HEIGHT - 92), (x + 80, HEIGHT - 30)), fill=accent)
     y = 26
     for i, line in enumerate(lines):
         y = _write(draw, y, line, 46 if i == 0 else 38, ink) + 8

@@ -98,7 +98,8 @@ def _bridge(world: World, out: HotpotSplit) -> list[_Draft]:
     second = first.facts[inner.name].target
     assert second is not None
     world.fill(second)
-    asked = world.rng.sample(KINDS[second.kind].relations, 2 if world.split == "train" else 1)
+    choices = [r for r in KINDS[second.kind].relations if second.facts[r.name].target is not first]
+    asked = world.rng.sample(choices, 2 if world.split == "train" else 1)
     one = _add(world, out, first, (inner.name,))
     two = _add(world, out, second, tuple(r.name for r in asked))
     if world.rng.random() < 0.5:

@@ -45,6 +45,7 @@ class Relation:
         larger: whether ``compare`` asks for the larger value.
         same: yes/no questions on whether ``{a}`` and ``{b}`` have the same value.
         role: what a person in this relation does for a living.
+        anchor: the relation, earlier in the kind's list, around whose year the target lived.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Relation:
     larger: bool = False
     same: Texts | None = None
     role: str = ""
+    anchor: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,8 @@ class Kind:
     """One kind of entity: how it is called and what is said of it.
 
     ``trivia`` are sentences that no question asks about, with ``{year}``, ``{number}``, ``{person}``
-    and ``{place}``: the distractors of a passage.
+    and ``{place}``: the distractors of a passage. ``years`` bounds their years, as offsets from the
+    entity's own year: a ship is not refitted before her launch.
     """
 
     name: str
@@ -76,6 +79,7 @@ class Kind:
     intros: Texts
     trivia: Texts
     relations: tuple[Relation, ...]
+    years: tuple[int, int] = (4, 34)
 
     def relation(self, name: str) -> Relation:
         """The relation of that name."""

@@ -39,14 +39,16 @@ class NqSplit:
 
 
 def make(world: World, questions: int) -> NqSplit:
-    """Articles with their questions; every second article has a twin with a near-identical name."""
+    """Articles with their questions, and distractors: twins with near-identical names, and in dev and test others."""
     out = NqSplit(world.split)
     kinds = list(KINDS)
     world.rng.shuffle(kinds)
     number = 0
     while len(out.asked) < questions:
         entity = add_article(world, out, kinds[number % len(kinds)])
-        if number % 2 == 0:
+        if world.split != "train":
+            add_article(world, out, world.rng.choice(kinds))
+        if world.split != "train" or number % 2 == 0:
             twin = world.twin(entity)
             out.articles.append((twin, article(world, twin)))
         wanted = min(_QUESTIONS_AN_ARTICLE[world.split], questions - len(out.asked))

@@ -75,11 +75,12 @@ def _fact_sentence(world: World, entity: Entity, fact: Fact) -> Sentence:
 
 def _trivia(world: World, entity: Entity, template: str) -> str:
     template = _framed(world, _with_pronoun(world, entity, template, 0.35))
+    years = KINDS[entity.kind].years
     taken = {number for fact in entity.facts.values() for number in re.findall(r"\d+", fact.value)}
     return capital(
         template.format(
             s=entity.mention,
-            year=_other_number(world, entity.year - 20, entity.year + 30, taken),
+            year=_other_number(world, entity.year + years[0], entity.year + years[1], taken),
             number=_other_number(world, 2, 90, taken),
             person=world.entity("person", entity.year).mention if "{person}" in template else "",
             place=world.entity("place", entity.year).mention if "{place}" in template else "",

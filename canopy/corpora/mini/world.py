@@ -34,8 +34,8 @@ class World:
 
     def fill(self, entity: Entity) -> Entity:
         """Give an entity its facts, once; the entities they point to stay names."""
-        if not entity.facts:
-            for relation in KINDS[entity.kind].relations:
+        for relation in KINDS[entity.kind].relations:
+            if relation.name not in entity.facts:
                 entity.facts[relation.name] = self._fact(entity, relation)
         return entity
 
@@ -72,8 +72,12 @@ class World:
 
     def _fact(self, entity: Entity, relation: Relation) -> Fact:
         if relation.value in KINDS:
-            target = self.entity(relation.value, entity.year, relation.role)
-            return Fact(relation, target.mention, target)
+            year = int(entity.facts[relation.anchor].value) if relation.anchor else entity.year
+            target = self.entity(relation.value, year, relation.role)
+            fact = Fact(relation, target.mention, target)
+            if relation.name == "spouse":  # holds both ways
+                target.facts["spouse"] = Fact(relation, entity.mention, entity)
+            return fact
         return Fact(relation, literal(relation.value, entity.year, entity.role, self.names, self.rng))
 
 

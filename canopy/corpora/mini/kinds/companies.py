@@ -42,6 +42,7 @@ _FOUNDER = Relation(
         "that owes its existence to {v}",
     ),
     role="founder",
+    anchor="founded",
 )
 
 _SEAT = Relation(
@@ -236,5 +237,5 @@ COMPANY = Kind(
         {s} paid a fine of {number} guilders in {year}.
         It bought {number} carts in {year}.""",
     ),
-    (_FOUNDER, _SEAT, _FOUNDED, _PRODUCT, _STAFF),
+    (_FOUNDED, _FOUNDER, _SEAT, _PRODUCT, _STAFF),
 )

@@ -223,4 +223,5 @@ PERSON = Kind(
         In {year} {s} lent {number} coins to {person}.""",
     ),
     (_BIRTHPLACE, _BORN, _PROFESSION, _STUDIED, _SPOUSE, _DIED),
+    (-16, 11),
 )

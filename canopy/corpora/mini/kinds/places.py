@@ -32,7 +32,7 @@ _RIVER = Relation(
 
 _FOUNDED = Relation(
     "founded",
-    "year -240 -90",
+    "year -150 -60",
     "Founded",
     texts(
         """{s} was founded in {v}.
@@ -98,6 +98,7 @@ _FOUNDER = Relation(
         the person who began {s}""",
     ),
     role="founder",
+    anchor="founded",
 )
 
 _POPULATION = Relation(
@@ -202,4 +203,5 @@ PLACE = Kind(
         A bakery opened in {year} and sold {number} loaves a day.""",
     ),
     (_RIVER, _FOUNDED, _FOUNDER, _POPULATION, _EXPORT),
+    (-40, 20),
 )
