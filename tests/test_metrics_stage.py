@@ -11,8 +11,9 @@ import pytest
 from metric_world import ANSWERS, make_corpus, make_run
 
 from canopy.errors import UserError
-from canopy.metrics.stage import SCORES_SCHEMA, run
-from canopy.metrics.submissions import split_list
+from canopy.metrics.records import SCORES_SCHEMA
+from canopy.metrics.stage import run
+from canopy.metrics.unified import split_list
 from canopy.settings.tables import MetricsSettings
 
 SETTINGS = MetricsSettings(name="canopy")

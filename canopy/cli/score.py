@@ -13,7 +13,7 @@ from canopy.metrics.score import score
 
 def command(
     benchmark: Annotated[str, typer.Argument(help="nq, hotpotqa, ottqa, mmqa or lvbench.")],
-    gold: Annotated[Path, typer.Argument(help="The benchmark's own question file, plain, .gz or .bz2.")],
+    gold: Annotated[Path, typer.Argument(help="The benchmark's own question file, plain, gzip, bzip2 or zstd.")],
     predictions: Annotated[Path, typer.Argument(help="JSON object id -> answer, or the submission format.")],
 ) -> None:
     """Score a predictions file by a benchmark's official rules.

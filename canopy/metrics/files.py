@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from canopy.corpora.raw import BROKEN, open_raw
 from canopy.errors import UserError
-
-_OPENERS: dict[str, Callable[[Path], bytes]] = {
-    ".gz": lambda path: gzip.decompress(path.read_bytes()),
-    ".bz2": lambda path: bz2.decompress(path.read_bytes()),
-}
 
 
 def read_text(path: Path) -> str:
-    """The text of a UTF-8 file, plain or ``.gz``/``.bz2``, without a byte order mark.
+    """The text of a UTF-8 file, plain or compressed, without a byte order mark.
 
     Raises:
         UserError: it is missing, truncated or not UTF-8.
     """
     try:
-        data = _OPENERS.get(path.suffix, Path.read_bytes)(path)
-        return data.decode("utf-8-sig")
-    except (OSError, EOFError, UnicodeDecodeError) as error:
+        with open_raw(path) as stream:
+            return stream.read().decode("utf-8-sig")
+    except (*BROKEN, UnicodeDecodeError) as error:
         raise UserError(f"{path} cannot be read as UTF-8 text ({error})") from error
 
 

@@ -1,4 +1,4 @@
-"""Gold answers out of the benchmarks' native question files and out of the unified corpus."""
+"""Gold answers out of the benchmarks' native question files, for ``canopy score``."""
 
 from __future__ import annotations
 
@@ -6,21 +6,15 @@ import ast
 import csv
 import hashlib
 import io
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from canopy.contracts import Question
 from canopy.errors import UserError
 from canopy.metrics import mmqa
 from canopy.metrics.files import read_json, read_text
 from canopy.metrics.hotpotqa import Fact
 from canopy.metrics.records import GoldAnswer
-
-Labels = tuple[tuple[str, str], ...]
-
-_HOTPOTQA_LEVELS = frozenset({"easy", "medium", "hard"})
 
 
 def read_gold(benchmark: str, path: Path) -> list[GoldAnswer]:
@@ -52,17 +46,6 @@ def read_gold(benchmark: str, path: Path) -> list[GoldAnswer]:
                 raise UserError(f"{where}: question id {gold.qid!r} occurs twice")
             golds[gold.qid] = gold
     return list(golds.values())
-
-
-def gold_of(question: Question) -> GoldAnswer:
-    """The gold answer of a question of the unified corpus, under its unified id."""
-    native = json.loads(question.native)
-    types = [label for label in question.question_type.split("|") if label]
-    labels: Labels = tuple(("level" if label in _HOTPOTQA_LEVELS else "type", label) for label in types)
-    if question.benchmark == "mmqa":
-        labels = _mmqa_labels(native.get("modality", ""), question.question_type)
-    facts = native.get("supporting_facts", [])
-    return GoldAnswer(question.qid, question.answers, labels, frozenset((str(t), int(i)) for t, i in facts))
 
 
 def _nq(record: dict[str, Any]) -> Iterator[GoldAnswer]:
@@ -97,15 +80,8 @@ def _ottqa(record: dict[str, Any]) -> Iterator[GoldAnswer]:
 def _mmqa(record: dict[str, Any]) -> Iterator[GoldAnswer]:
     answers = record.get("answers") or []
     modality = answers[0].get("modality", "") if answers else ""
-    labels = _mmqa_labels(modality, record.get("metadata", {}).get("type", ""))
+    labels = mmqa.labels(modality, record.get("metadata", {}).get("type", ""))
     yield GoldAnswer(record["qid"], tuple(str(answer["answer"]) for answer in answers), labels)
-
-
-def _mmqa_labels(modality: str, question_type: str) -> Labels:
-    labels = [("modality", modality), ("type", question_type)]
-    if question_type:
-        labels.insert(1, ("hops", mmqa.hops(question_type)))
-    return tuple(label for label in labels if label[1])
 
 
 def _lvbench(record: dict[str, Any]) -> Iterator[GoldAnswer]:

@@ -23,6 +23,12 @@ def hops(question_type: str) -> str:
     return "single-hop" if question_type in _SINGLE_HOP else "multi-hop"
 
 
+def labels(modality: str, question_type: str) -> tuple[tuple[str, str], ...]:
+    """The official breakdowns of a question: modality of its answer, hops, type; without those it lacks."""
+    found = [("modality", modality), ("hops", hops(question_type) if question_type else ""), ("type", question_type)]
+    return tuple(label for label in found if label[1])
+
+
 def exact_match(prediction: Answer, gold: Answer) -> float:
     """1.0 when both have the same *set* of normal forms and the same number of parts, else 0.0."""
     predicted, wanted = _normal_forms(prediction), _normal_forms(gold)

@@ -4,11 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
 
 from canopy.metrics.hotpotqa import Fact
 
 Prediction = str | tuple[str, ...]
 """A predicted answer: one string, or (MultimodalQA only) the parts of a list."""
+
+SCORES_SCHEMA: dict[str, Any] = {
+    "method": pl.String,
+    "qid": pl.String,
+    "benchmark": pl.String,
+    "em": pl.Float64,
+    "f1": pl.Float64,
+    "accuracy": pl.Float64,
+    "evidence_tokens": pl.Int64,
+    "total_evidence_tokens": pl.Int64,
+    "prompt_tokens": pl.Int64,
+    "rounds": pl.Int64,
+    "answered": pl.Boolean,
+}
+"""``scores.parquet``: a row a question; em and f1 are null for LVBench, accuracy for all others."""
 
 
 @dataclass(frozen=True, slots=True)

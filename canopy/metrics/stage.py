@@ -11,27 +11,14 @@ import polars as pl
 from canopy.artefacts import build, read_manifest, write_json
 from canopy.contracts import BENCHMARKS, Question, read_questions
 from canopy.errors import UserError
-from canopy.metrics.gold import gold_of
 from canopy.metrics.official import question_scores, report
-from canopy.metrics.records import GoldAnswer, Predictions
-from canopy.metrics.submissions import predictions_of, submission
+from canopy.metrics.records import SCORES_SCHEMA, GoldAnswer, Predictions
+from canopy.metrics.submissions import submission
+from canopy.metrics.unified import gold_of, predictions_of
 from canopy.settings.tables import MetricsSettings
 
 Row = dict[str, Any]
 
-SCORES_SCHEMA: dict[str, Any] = {
-    "method": pl.String,
-    "qid": pl.String,
-    "benchmark": pl.String,
-    "em": pl.Float64,
-    "f1": pl.Float64,
-    "accuracy": pl.Float64,
-    "evidence_tokens": pl.Int64,
-    "total_evidence_tokens": pl.Int64,
-    "prompt_tokens": pl.Int64,
-    "rounds": pl.Int64,
-    "answered": pl.Boolean,
-}
 _NEEDED: dict[str, Any] = {
     "qid": pl.String,
     "answer": pl.String,

@@ -13,7 +13,7 @@ import polars as pl
 from canopy.contracts import BENCHMARKS, read_frame
 from canopy.errors import UserError
 from canopy.metrics.bootstrap import Floats, Interval, mean_difference, relative_difference
-from canopy.metrics.stage import SCORES_SCHEMA
+from canopy.metrics.records import SCORES_SCHEMA
 from canopy.settings.tables import TableSettings
 
 AVERAGE = "average"
