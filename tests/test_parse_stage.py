@@ -8,10 +8,14 @@ from typing import Any
 
 import pytest
 import zstandard
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from parsing import parse, write
 
 from canopy.cli import main
+from canopy.contracts import Item, Span, read_items
 from canopy.corpora.parse import run
+from canopy.corpora.sink import Sink
 from canopy.errors import StageStopped, UserError
 from canopy.settings.corpora import ParseSettings
 
@@ -93,3 +97,28 @@ def test_many_items_go_through_part_files(tmp_path: Path) -> None:
         "quarantine.jsonl",
         "questions.parquet",
     ]
+
+
+_ITEMS = st.builds(
+    Item,
+    item_id=st.text(),
+    benchmark=st.just("nq"),
+    doc_id=st.text(),
+    modality=st.just("image"),
+    title=st.text(),
+    content=st.text(),
+    units=st.lists(st.builds(Span, st.integers(0, 2**40), st.integers(0, 2**40)), max_size=3).map(tuple),
+    unit_texts=st.lists(st.text(), max_size=2).map(tuple),
+    unit_frames=st.lists(st.lists(st.text(), max_size=2).map(tuple), max_size=2).map(tuple),
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(_ITEMS, max_size=4))
+def test_any_item_survives_the_file(tmp_path_factory: pytest.TempPathFactory, items: list[Item]) -> None:
+    directory = tmp_path_factory.mktemp("sink")
+    sink = Sink(directory)
+    for item in items:
+        sink.item(item)
+    sink.close()
+    assert list(read_items(directory / "items.parquet")) == items

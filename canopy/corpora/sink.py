@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections import Counter
 from pathlib import Path
@@ -24,16 +25,15 @@ class RowWriter:
         self._parts = path.with_name(f".{path.name}.parts")
         self._parts.mkdir()
         self._schema = schema
-        self._columns: list[list[Any]] = [[] for _ in schema]
+        self._lines: list[str] = []
         self._written = 0
         self.count = 0
 
     def add(self, row: tuple[Any, ...]) -> None:
         """Add one row, its values in the order of the schema."""
-        for column, value in zip(self._columns, row, strict=True):
-            column.append(value)
+        self._lines.append(json.dumps(dict(zip(self._schema, row, strict=True)), ensure_ascii=False))
         self.count += 1
-        if len(self._columns[0]) >= ROWS:
+        if len(self._lines) >= ROWS:
             self._flush()
 
     def close(self) -> None:
@@ -45,12 +45,16 @@ class RowWriter:
         shutil.rmtree(self._parts)
 
     def _flush(self) -> None:
-        if not self._columns[0] and self._written:
+        if not self._lines and self._written:
             return
-        frame = pl.DataFrame(dict(zip(self._schema, self._columns, strict=True)), schema=self._schema)
+        if self._lines:
+            # By way of JSON: Polars builds nested columns from Python lists ten times slower.
+            frame = pl.read_ndjson("\n".join(self._lines).encode(), schema=self._schema)
+        else:
+            frame = pl.DataFrame(schema=self._schema)
         frame.write_parquet(self._parts / f"{self._written:08d}.parquet", compression="lz4")
         self._written += 1
-        self._columns = [[] for _ in self._schema]
+        self._lines = []
 
 
 class Sink:

@@ -54,8 +54,9 @@ def units_touching(units: Sequence[Span], spans: Iterable[Span]) -> tuple[int, .
 
 def _tokens_with_offsets(text: str) -> tuple[list[str], list[int], list[int]]:
     """Tokens of the decomposed text with character offsets in the text as it is."""
+    origin: list[tuple[int, int]] | None = None
     if text.isascii():
-        decomposed, origin = text, None
+        decomposed = text
     else:
         # Decompose from base character to base character, so that reordered marks keep their origin.
         parts: list[str] = []
