@@ -15,6 +15,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 # Benchmark files are called RULE[.WILDCARD...].tsv; artefacts lie in FOLDER[/WILDCARD...].
 FOLDERS = {
@@ -52,13 +53,13 @@ def read_job(measured: Path, results: Path) -> Job:
         row = next(csv.DictReader(stream, delimiter="\t"))
     rule, *wildcards = measured.name.removesuffix(".tsv").split(".")
     manifest = results.joinpath(FOLDERS.get(rule, rule), *wildcards, "manifest.json")
-    made = json.loads(manifest.read_text(encoding="utf-8")) if manifest.is_file() else {"facts": {}, "peak_rss_mb": 0}
+    made: dict[str, Any] = json.loads(manifest.read_text(encoding="utf-8")) if manifest.is_file() else {}
     return Job(
         stage=f"run {wildcards[0]}" if rule == "run" else rule,
         wall=_number(row["s"]),
         # Snakemake looks now and then and can miss a peak; the stage's own figure leaves out child processes.
-        peak_mb=max(_number(row["max_rss"]), float(made["peak_rss_mb"])),
-        forward=float(made["facts"].get("forward_seconds", 0.0)),
+        peak_mb=max(_number(row["max_rss"]), float(made.get("peak_rss_mb", 0))),
+        forward=float(made.get("facts", {}).get("forward_seconds", 0)),
         ended=measured.stat().st_mtime,
     )
 
