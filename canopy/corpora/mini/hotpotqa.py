@@ -85,8 +85,10 @@ def _cycle() -> Iterator[str]:
         yield from pattern
 
 
-def _add(world: World, out: HotpotSplit, entity: Entity, needed: tuple[str, ...] = ()) -> Passage:
-    passage = article(world, entity, needed=needed)[0]
+def _add(
+    world: World, out: HotpotSplit, entity: Entity, needed: tuple[str, ...] = (), hidden: tuple[str, ...] = ()
+) -> Passage:
+    passage = article(world, entity, needed=needed, hidden=hidden)[0]
     out.paragraphs.append(passage)
     return passage
 
@@ -98,10 +100,12 @@ def _bridge(world: World, out: HotpotSplit) -> list[_Draft]:
     second = first.facts[inner.name].target
     assert second is not None
     world.fill(second)
-    choices = [r for r in KINDS[second.kind].relations if second.facts[r.name].target is not first]
+    # A spouse's article would lead back to the first one, which the question names.
+    back = tuple(name for name, fact in second.facts.items() if fact.target is first)
+    choices = [r for r in KINDS[second.kind].relations if r.name not in back]
     asked = world.rng.sample(choices, 2 if world.split == "train" else 1)
     one = _add(world, out, first, (inner.name,))
-    two = _add(world, out, second, tuple(r.name for r in asked))
+    two = _add(world, out, second, tuple(r.name for r in asked), back)
     if world.rng.random() < 0.5:
         _add(world, out, world.twin(world.rng.choice((first, second))))
     return [_bridge_draft(world, (first, inner, one), (second, outer, two)) for outer in asked]

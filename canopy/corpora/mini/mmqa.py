@@ -260,6 +260,8 @@ def _add(
     image: Drawn | None = None,
 ) -> None:
     qid = native_id("question", question)
+    if any(known["qid"] == qid for known in out.questions):
+        return  # the same question was drawn again
     support = [] if kind in ("ImageQ", "TextQ") else [{"doc_id": page.id, "doc_part": "table"}]
     if text:
         support.append({"doc_id": native_id("text", text.title), "doc_part": "text"})

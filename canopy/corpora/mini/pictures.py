@@ -129,7 +129,7 @@ _POSTER = Picture(
                 """How much, by its placard, does admission to {s} come to?
                 What charge can be read on the placard of {s}?""",
             ),
-            texts("the ticket price of {s}", "the seat price of {s}", "the admission to {s}"),
+            texts("the ticket price of {s}", "the seat price of {s}", "the charge for a seat at {s}"),
             "The poster shows a ticket price of {v} for {s}.",
             texts("with tickets at {v}", "with seats at {v}", "with admission at {v}"),
         ),
