@@ -12,15 +12,12 @@ import torch
 from transformers.cache_utils import Cache, DynamicLayer
 
 
-class RoomyLayer(DynamicLayer):  # type: ignore[misc]
-    """A layer's cache with room for tokens to come; ``keys`` and ``values`` are views of the filled part.
-
-    Args:
-        room: tokens that may follow the first update without another allocation.
-    """
+class RoomyLayer(DynamicLayer):  # type: ignore[no-untyped-call]
+    """A layer's cache with room for tokens to come; ``keys`` and ``values`` are views of the filled part."""
 
     def __init__(self, room: int) -> None:
-        super().__init__()
+        """Keep room for ``room`` tokens after the first update; more need another allocation."""
+        super().__init__()  # type: ignore[no-untyped-call]
         self.room = room
         self._buffers: list[torch.Tensor] = []
 
@@ -46,12 +43,10 @@ class RoomyLayer(DynamicLayer):  # type: ignore[misc]
         self.keys, self.values = (buffer[:, :, :length] for buffer in self._buffers)
 
     def _allocate(self, keys: torch.Tensor, values: torch.Tensor, length: int) -> None:
-        filled = self.get_seq_length()
-        buffers = [s.new_empty((*s.shape[:2], length, s.shape[-1])) for s in (keys, values)]
-        if filled:
-            for buffer, old in zip(buffers, (self.keys, self.values), strict=True):
-                buffer[:, :, :filled].copy_(old)
-        self._buffers = buffers
+        old, filled = self._buffers, self.get_seq_length()
+        self._buffers = [s.new_empty((*s.shape[:2], length, s.shape[-1])) for s in (keys, values)]
+        for buffer, before in zip(self._buffers, old, strict=False):
+            buffer[:, :, :filled].copy_(before[:, :, :filled])
 
 
 def roomy_cache(layers: int, room: int) -> Cache:

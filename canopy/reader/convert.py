@@ -22,8 +22,7 @@ def run(settings: ReaderModelSettings, out: Path) -> None:
     from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
     from transformers.utils import logging
 
-    logging.disable_progress_bar()
-
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     gguf = pinned_gguf()
     with build(out, "reader-model", settings.model_dump(mode="json"), [gguf]) as artefact:
         model = AutoModelForCausalLM.from_pretrained(

@@ -63,13 +63,15 @@ class TransformersEngine:
     def __init__(
         self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, settings: ReaderSettings, fingerprint: str
     ) -> None:
-        self.model = model.eval()
+        """Use a loaded model; :func:`load_engine` is the usual way."""
+        self.model: PreTrainedModel = model.eval()  # type: ignore[no-untyped-call]
         self.tokenizer = tokenizer
         self.settings = settings
         self.fingerprint = fingerprint
         self.forward_seconds = 0.0
         self._before, self._after = (tokenizer.encode(t, add_special_tokens=False) for t in (_BEFORE, _AFTER))
-        self._end = int(tokenizer.convert_tokens_to_ids(_END))
+        self._end: int = tokenizer.encode(_END, add_special_tokens=False)[0]
+        self._stops = {self._end, tokenizer.eos_token_id}
         self._time_forward()
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
@@ -98,8 +100,7 @@ class TransformersEngine:
         outputs: dict[int, list[int]] = {}
         for start in range(0, len(order), self.settings.batch_size):
             batch = order[start : start + self.settings.batch_size]
-            stops = {self._end, int(self.tokenizer.eos_token_id)}
-            new = greedy(self.model, [ids[n] for n in batch], max_new_tokens, stops, self._end)
+            new = greedy(self.model, [ids[n] for n in batch], max_new_tokens, self._stops, self._end)
             outputs.update(zip(batch, new, strict=True))
         return [Generation(self._text(outputs[n]), len(ids[n]), len(outputs[n])) for n in range(len(ids))]
 
@@ -143,18 +144,19 @@ def load_engine(settings: ReaderSettings, model_dir: Path) -> TransformersEngine
     Raises:
         UserError: the converted model or the adapter is missing, changed or does not fit.
     """
-    transformers_logging.disable_progress_bar()
+    transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     weights = read_manifest(model_dir)["files"].get(WEIGHTS)
     if not (model_dir / WEIGHTS).is_file() or sha256_file(model_dir / WEIGHTS) != weights:
         raise UserError(f"{model_dir / WEIGHTS} is not what its manifest says: remove {model_dir}, rerun reader-model")
     adapter = adapter_dir(settings.adapter)
     dtype = choose_dtype(settings.dtype)
     # Merged in float32 and rounded once.
-    model = AutoModelForCausalLM.from_pretrained(
+    model: PreTrainedModel = AutoModelForCausalLM.from_pretrained(
         model_dir, dtype=torch.float32 if adapter else dtype, local_files_only=True, use_safetensors=True
     )
     if adapter:
-        model = merge_adapter(model, adapter).to(dtype)
+        model = merge_adapter(model, adapter)
+        torch.nn.Module.to(model, dtype)
     parts = {
         "model": weights,
         "adapter": sha256_file(adapter / ADAPTER_WEIGHTS) if adapter else "none",

@@ -15,10 +15,21 @@ FALLBACK_ROUTE = "paragraph"
 
 # "Answer: X", "**Answer:** X", "The final answer is X", "So the answer is: X"
 _MARKER = re.compile(
-    r"(?:\bso,?\s+)?(?:\bthe\s+)?(?:\b(?:final|correct|short)\s+)?\banswer(?:\s+is\b\s*[*_]*\s*:?|\s*[*_]*\s*[:：])[*_]*",
+    r"(?:\bso,?\s+)?(?:\bthe\s+)?(?:\b(?:final|correct|short)\s+)?"
+    r"\banswer(?:\s+is\b\s*[*_]*\s*:?|\s*[*_]*\s*[:\uff1a])[*_]*",
     re.IGNORECASE,
 )
-_PAIRS = {'"': '"', "'": "'", "“": "”", "‘": "’", "«": "»", "`": "`", "**": "**", "__": "__", "*": "*"}
+_PAIRS = {
+    '"': '"',
+    "'": "'",
+    "\u201c": "\u201d",
+    "\u2018": "\u2019",
+    "\u00ab": "\u00bb",
+    "`": "`",
+    "**": "**",
+    "__": "__",
+    "*": "*",
+}
 # A final period that belongs to the word: initials ("U.S.", "J.") and usual abbreviations.
 _ABBREVIATION = re.compile(r"(?:\b(?:[A-Za-z]\.)+|\b(?:jr|sr|inc|ltd|co|corp|st|dr|vs|etc|no)\.)$", re.IGNORECASE)
 _FENCE = re.compile(r"^\s*```[a-z]*\s*|\s*```\s*$", re.IGNORECASE)
@@ -103,13 +114,10 @@ def parse_route(text: str) -> Route:
 
 def _short(text: str) -> str:
     line = _unwrap(_first_line(text))
-    if (
-        line
-        and line[0] in _PAIRS
-        and (close := line.find(_PAIRS[line[0]], 1)) > 1
-        and line[close + 1 : close + 2] in ".,"
-    ):
-        return _unwrap(line[: close + 1])
+    closing = _PAIRS.get(line[:1])
+    end = line.find(closing, 1) if closing else -1
+    if end > 1 and line[end + 1 : end + 2] in (".", ","):  # "X". And more.
+        return _unwrap(line[: end + 1])
     return _unwrap(_strip_period(_first_sentence(line)))
 
 

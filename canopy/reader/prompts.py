@@ -11,7 +11,7 @@ from typing import Protocol
 from canopy.contracts import Question
 from canopy.errors import UserError
 from canopy.prompts import fill
-from canopy.regions import Region
+from canopy.regions.render import Region
 
 CHAT_TOKENS = 16
 """Room left for the chat format around a message, tokens."""
