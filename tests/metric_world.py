@@ -10,7 +10,7 @@ import polars as pl
 from canopy import artefacts
 from canopy.contracts import ITEM_SCHEMA, QUESTION_SCHEMA, AnswerKind, Item, Question, Span, Split, frame_of
 
-_PREDICTIONS: dict[str, Any] = {
+PREDICTION_SCHEMA: dict[str, Any] = {
     "qid": pl.String,
     "benchmark": pl.String,
     "answer": pl.String,
@@ -102,5 +102,5 @@ def make_run(directory: Path, method: str, answers: dict[str, str], tokens: int 
         for place, (qid, answer) in enumerate(answers.items())
     ]
     with artefacts.build(directory, "run", {"name": method}) as artefact:
-        pl.DataFrame(rows, schema=_PREDICTIONS).write_parquet(artefact.path / "predictions.parquet")
+        pl.DataFrame(rows, schema=PREDICTION_SCHEMA).write_parquet(artefact.path / "predictions.parquet")
     return directory
