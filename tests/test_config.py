@@ -246,12 +246,3 @@ def test_configuration_and_command_line_load_no_model_library() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     assert done.stdout.strip() == "[]"
-
-
-def test_environments_have_the_pins_of_the_constraints() -> None:
-    lines = (ROOT / "constraints.txt").read_text().splitlines()
-    pins = {line.lower() for line in lines if "==" in line}
-    for name in ("cpu", "gpu"):
-        environment = yaml.safe_load((ROOT / "envs" / f"{name}.yaml").read_text())
-        wanted = next(d["pip"] for d in environment["dependencies"] if isinstance(d, dict))
-        assert {w.lower() for w in wanted} <= pins
