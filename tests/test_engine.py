@@ -125,9 +125,9 @@ def test_same_settings_same_fingerprint(model_dir: Path, engine: TransformersEng
 def test_missing_or_changed_parts_are_named(model_dir: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="has not finished"):
         load_engine(BARE, tmp_path / "absent")
-    with pytest.raises(UserError, match="no adapter_model.safetensors"):
+    with pytest.raises(UserError, match="no adapter_model"):
         load_engine(BARE.model_copy(update={"adapter": str(tmp_path)}), model_dir)
-    with pytest.raises(UserError, match="no adapter_model.safetensors"):
+    with pytest.raises(UserError, match="no adapter_model"):
         load_engine(BARE.model_copy(update={"adapter": "package:absent"}), model_dir)
     broken = make_tiny_reader(tmp_path / "broken")
     weights = broken / "model.safetensors"

@@ -99,7 +99,7 @@ def test_a_region_longer_than_the_budget_is_cut_at_a_word() -> None:
 
 
 def test_a_question_that_does_not_fit_is_an_error() -> None:
-    with pytest.raises(UserError, match="raise reader.context_tokens"):
+    with pytest.raises(UserError, match="context_tokens"):
         build_prompts("answer", ["who " * 300], [[region("a", "x")]], Words(), 100)
 
 
