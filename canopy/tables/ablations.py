@@ -13,7 +13,10 @@ from canopy.tables.scores import AVERAGE, Scores, change, difference, headline, 
 
 _LABELS = BENCHMARK_LABELS | {AVERAGE: "Average"}
 _SCORE_NAMES = {"em": "EM", "accuracy": "Acc."}
-_TOKENS = "Tokens are the reader's evidence tokens a question, in the prompt it answers from."
+_NOTE = (
+    "Average: of the benchmarks' figures; for F1, of those that have one. Tokens are the reader's evidence tokens a "
+    "question, in the prompt it answers from."
+)
 
 
 def ablations_table(settings: TableSettings, metrics: Iterable[Path]) -> Table:
@@ -40,7 +43,7 @@ def ablations_table(settings: TableSettings, metrics: Iterable[Path]) -> Table:
     )
     what = "Ablation minus the method it differs from by one switch, in percentage points."
     first = next(iter(scores.values()))
-    text = caption(what, settings, first.questions, _TOKENS, intervals_note(settings, "question within benchmark"))
+    text = caption(what, settings, first.questions, _NOTE, intervals_note(settings, "question within benchmark"))
     return Table("ablations", text, columns, rows)
 
 
@@ -75,7 +78,7 @@ def ablation_table(name: str, settings: TableSettings, metrics: Iterable[Path]) 
         Column("tokens_ratio", "ratio", "ratio", "Tokens"),
     )
     what = f"{there} against {here}: scores in percent, differences in points."
-    text = caption(what, settings, full.questions, _TOKENS, intervals_note(settings, "question within benchmark"))
+    text = caption(what, settings, full.questions, _NOTE, intervals_note(settings, "question within benchmark"))
     return Table(f"ablation_{name}", text, columns, rows)
 
 

@@ -28,7 +28,8 @@ def tokens_table(settings: TableSettings, metrics: Iterable[Path]) -> Table:
         Column("rounds", "Rounds", "ratio"),
     ]
     columns += [
-        Column(f"reduction_{name}", f"to {settings.methods[name]}", "signed", "Reduction (%)") for name in references
+        Column(f"reduction_{name}", f"against {settings.methods[name]}", "signed", "Reduction (%)")
+        for name in references
     ]
     notes = [
         "Means a question, counted by the reader's tokenizer. Evidence tokens of the answer prompt, and summed over "
