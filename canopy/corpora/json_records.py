@@ -74,57 +74,82 @@ def parquet_rows(file: RawFile, quarantine: Quarantine) -> Iterator[Record]:
 
 
 def _element_texts(file: RawFile, quarantine: Quarantine) -> Iterator[str]:
-    buffer, start, scan, depth, count, opened = "", 0, 0, 0, 0, ""
+    """Texts of the elements; those of an object's entries have a colon in front."""
+    scanner = _Scanner()
     for block in _text_blocks(file, quarantine):
-        if opened and depth == 0:  # read on to the end, where a damaged archive shows
-            if block.strip():
-                quarantine.cut(file.group, file.path, count, "text after the end of the JSON value", block.strip())
-                return
-            continue
-        buffer, start, scan = buffer[start:] + block, 0, scan - start
-        if not opened:
-            if not buffer.strip():
-                continue
-            opened = buffer.lstrip()[0]
-            if opened not in "[{":
-                quarantine.cut(file.group, file.path, 0, "the file is neither a JSON list nor an object", buffer)
-                return
-        for match in _STRUCTURE.finditer(buffer, scan):
+        yield from scanner.feed(block)
+        if scanner.fault:
+            break
+    fault = scanner.fault or scanner.unfinished
+    if fault:
+        quarantine.cut(file.group, file.path, scanner.count, fault, scanner.rest)
+
+
+class _Scanner:
+    """Cuts one JSON list or object, given block by block, into the texts of its elements."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.fault = ""
+        self._buffer = ""
+        self._start = 0  # of the element that is being read
+        self._scanned = 0  # brackets and commas are known up to here
+        self._depth = 0
+        self._opened = ""
+        self._ended = False
+
+    @property
+    def unfinished(self) -> str:
+        """What is wrong when no more blocks come, or an empty string."""
+        if not self._opened:
+            return "the file is empty"
+        return "" if self._ended else "the file ends inside this record"
+
+    @property
+    def rest(self) -> str:
+        """The beginning of what has not been read."""
+        return self._buffer[self._start :].lstrip()[:EXCERPT]
+
+    def feed(self, block: str) -> Iterator[str]:
+        """Take a block in and give the elements that it completes."""
+        self._buffer = self._buffer[self._start :] + block
+        self._scanned -= self._start
+        self._start = 0
+        if not self._opened:
+            self._opened = self.rest[:1]
+            if self._opened not in "[{":  # an empty string is in it: no visible character yet
+                self.fault = "the file is neither a JSON list nor an object"
+        if self._opened and not self.fault and not self._ended:
+            yield from self._elements()
+        # Reading goes on after the end, since that is where a damaged archive shows.
+        if self._ended and self.rest:
+            self.fault = "text after the end of the JSON value"
+        elif len(self._buffer) - self._start > MAX_RECORD_BYTES:
+            self.fault = f"record over {MAX_RECORD_BYTES:,} bytes, or a quote that is never closed: the rest is lost"
+
+    def _elements(self) -> Iterator[str]:
+        for match in _STRUCTURE.finditer(self._buffer, self._scanned):
             mark = match.group()
             if mark == '"':  # a string that goes on in the next block
-                scan = match.start()
-                break
-            scan = match.end()
+                self._scanned = match.start()
+                return
+            self._scanned = match.end()
             if mark in "[{":
-                depth += 1
-                if depth == 1:
-                    start = scan
+                self._depth += 1
+                if self._depth == 1:
+                    self._start = self._scanned
             elif mark in "]}":
-                depth -= 1
-            if (mark == "," and depth == 1) or depth == 0:
-                text = buffer[start : match.start()].strip()
-                start = scan
+                self._depth -= 1
+                self._ended = self._depth == 0
+            if self._ended or (mark == "," and self._depth == 1):
+                text = self._buffer[self._start : match.start()].strip()
+                self._start = self._scanned
                 if text or mark == ",":
-                    yield text if opened == "[" else ":" + text
-                    count += 1
-                if depth == 0:
-                    if buffer[scan:].strip():
-                        reason = "text after the end of the JSON value"
-                        quarantine.cut(file.group, file.path, count, reason, buffer[scan:].strip())
-                        return
-                    break
-        else:
-            scan = len(buffer)
-        if len(buffer) - start > MAX_RECORD_BYTES:
-            reason = f"record over {MAX_RECORD_BYTES:,} bytes, or a quote that is never closed: the rest is lost"
-            quarantine.cut(file.group, file.path, count, reason, buffer[start : start + EXCERPT])
-            return
-    if not opened:
-        quarantine.cut(file.group, file.path, 0, "the file is empty")
-    elif depth > 0:
-        quarantine.cut(
-            file.group, file.path, count, "the file ends inside this record", buffer[start : start + EXCERPT]
-        )
+                    yield text if self._opened == "[" else ":" + text
+                    self.count += 1
+                if self._ended:
+                    return
+        self._scanned = len(self._buffer)
 
 
 def _text_blocks(file: RawFile, quarantine: Quarantine) -> Iterator[str]:
