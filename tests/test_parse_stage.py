@@ -44,12 +44,19 @@ def test_files_can_be_given_by_name_and_twice(tmp_path: Path) -> None:
     assert summary["records"] == 100
 
 
+def test_a_file_of_another_name_is_known_by_its_first_record(tmp_path: Path) -> None:
+    raw = write(tmp_path / "raw", {"mine-dev.jsonl": QUESTIONS, "mine.jsonl": QUESTIONS})
+    assert run("nq", [raw / "mine-dev.jsonl"], ParseSettings(), tmp_path / "out")["questions"] == 100
+    with pytest.raises(UserError, match=r"mine\.jsonl: no split in the file's name"):
+        run("nq", [raw / "mine.jsonl"], ParseSettings(), tmp_path / "out")
+
+
 @pytest.mark.parametrize(
     ("benchmark", "path", "message"),
     [
         ("nq", "absent", "does not exist"),
         ("nq", "empty", r"no nq files in .*NQ-open\.\{train,dev\}\.jsonl"),
-        ("nq", "empty/notes.jsonl", r"notes\.jsonl has no name that nq files have"),
+        ("nq", "empty/notes.jsonl", r"notes\.jsonl has neither a name nor a first record of nq"),
         ("squad", "empty", "unknown benchmark 'squad'"),
     ],
 )

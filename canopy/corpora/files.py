@@ -8,10 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from canopy.contracts import Split
+from canopy.corpora.json_records import records
+from canopy.corpora.quarantine import Ignored
 from canopy.corpora.raw import RawFile
 from canopy.errors import UserError
 
 _COMPRESSED = re.compile(r"\.(gz|bz2|zst|zstd)$")
+_DATA = (".json", ".jsonl", ".tsv", ".csv", ".gz", ".bz2", ".zst", ".zstd", ".parquet")
 _SPLIT_WORDS: dict[str, Split] = {
     "train": "train",
     "dev": "dev",
@@ -32,12 +35,14 @@ class Kind:
             for its last two path parts; matched from the start, case ignored.
         shown: the official name, for messages.
         by_folder: counted under its folder (folders of one-record files) instead of under its own name.
+        keys: a file given by a name of its own is of this kind when its first record has all these keys.
     """
 
     name: str
     pattern: str
     shown: str
     by_folder: bool = False
+    keys: tuple[str, ...] = ()
 
 
 @dataclass
@@ -56,7 +61,7 @@ def find(benchmark: str, paths: Sequence[Path], kinds: Sequence[Kind]) -> Found:
     """Recognise files; a folder is searched through, sorted by path.
 
     Raises:
-        UserError: a path does not exist, a file given by name is not recognised, or nothing matches.
+        UserError: a path does not exist, a file given by itself is not recognised, or nothing matches.
     """
     found = Found()
     for path in paths:
@@ -64,14 +69,14 @@ def find(benchmark: str, paths: Sequence[Path], kinds: Sequence[Kind]) -> Found:
             raise UserError(f"{path} does not exist: give files or folders of {benchmark} ({_looked_for(kinds)})")
         for file in _walk(path):
             found.by_name.setdefault(file.name, file)
-            kind = _kind_of(file, kinds)
+            kind = _kind_by_name(file, kinds)
+            if kind is None and file == path and file.suffix.lower() in _DATA:
+                kind = _kind_by_content(benchmark, file, kinds)
             if kind is not None:
                 group = str(file.parent if kind.by_folder else file)
                 raw = RawFile(file, group)
                 if raw not in found.kinds.setdefault(kind.name, []):
                     found.kinds[kind.name].append(raw)
-            elif file == path and file.suffix.lower() in (".json", ".jsonl", ".tsv", ".csv", ".gz", ".bz2", ".zst"):
-                raise UserError(f"{file} has no name that {benchmark} files have: looked for {_looked_for(kinds)}")
     if not found.kinds:
         where = ", ".join(str(p) for p in paths)
         raise UserError(f"no {benchmark} files in {where}: looked for {_looked_for(kinds)}, plain or .gz/.bz2/.zst")
@@ -109,13 +114,22 @@ def _walk(path: Path) -> Iterator[Path]:
         yield path
 
 
-def _kind_of(file: Path, kinds: Sequence[Kind]) -> Kind | None:
+def _kind_by_name(file: Path, kinds: Sequence[Kind]) -> Kind | None:
     name = plain_name(file)
     for kind in kinds:
         subject = f"{file.parent.name}/{name}" if "/" in kind.pattern else name
         if re.match(kind.pattern, subject, re.IGNORECASE):
             return kind
     return None
+
+
+def _kind_by_content(benchmark: str, file: Path, kinds: Sequence[Kind]) -> Kind:
+    first = next(records(RawFile(file, str(file)), Ignored()), None)
+    if first is not None and isinstance(first.value, dict):
+        for kind in kinds:
+            if kind.keys and all(key in first.value for key in kind.keys):
+                return kind
+    raise UserError(f"{file} has neither a name nor a first record of {benchmark}: looked for {_looked_for(kinds)}")
 
 
 def _looked_for(kinds: Sequence[Kind]) -> str:

@@ -24,9 +24,14 @@ from canopy.settings.corpora import ParseSettings
 from canopy.text.sentences import spans_of
 
 KINDS = (
-    Kind("questions", r"hotpot.*\.jsonl?$", "hotpot_{train_v1.1,dev_distractor_v1,dev_fullwiki_v1}.json"),
+    Kind(
+        "questions",
+        r"hotpot.*\.jsonl?$",
+        "hotpot_{train_v1.1,dev_distractor_v1,dev_fullwiki_v1}.json",
+        keys=("question", "context"),
+    ),
     Kind("questions", r"(train|validation|test)-\d+-of-\d+\.parquet$", "train-00000-of-00002.parquet (Hugging Face)"),
-    Kind("dump", r"wiki_\d+(\.jsonl?)?$", "*/wiki_00.bz2"),
+    Kind("dump", r"wiki_\d+(\.jsonl?)?$", "*/wiki_00.bz2", keys=("title", "text")),
 )
 
 

@@ -20,7 +20,7 @@ from canopy.corpora.sink import Sink
 from canopy.settings.corpora import ParseSettings
 from canopy.video.grid import clip_of, units_per_clip
 
-KINDS = (Kind("questions", r"video_info\.meta.*\.jsonl?$", "video_info.meta.jsonl"),)
+KINDS = (Kind("questions", r"video_info\.meta.*\.jsonl?$", "video_info.meta.jsonl", keys=("key", "qa")),)
 VIDEO_SUFFIXES = (".mp4", ".mkv", ".webm", ".mov", ".avi", ".m4v")
 _OPTION = re.compile(r"^[ \t]*\(([A-Z])\)[ \t]*", re.MULTILINE)
 _INLINE = re.compile(r"\(([A-Z])\)[ \t]*")

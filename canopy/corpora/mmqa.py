@@ -38,10 +38,12 @@ from canopy.settings.corpora import ParseSettings
 
 _PREFIX = r"(MMQA|MultiModalQA)_"
 KINDS = (
-    Kind("texts", _PREFIX + r"texts.*\.jsonl?$", "MMQA_texts.jsonl"),
-    Kind("tables", _PREFIX + r"tables.*\.jsonl?$", "MMQA_tables.jsonl"),
-    Kind("images", _PREFIX + r"images.*\.jsonl?$", "MMQA_images.jsonl"),
-    Kind("questions", _PREFIX + r"(train|dev|test).*\.jsonl?$", "MMQA_{train,dev,test}.jsonl"),
+    Kind("texts", _PREFIX + r"texts.*\.jsonl?$", "MMQA_texts.jsonl", keys=("id", "text")),
+    Kind("tables", _PREFIX + r"tables.*\.jsonl?$", "MMQA_tables.jsonl", keys=("id", "table")),
+    Kind("images", _PREFIX + r"images.*\.jsonl?$", "MMQA_images.jsonl", keys=("id", "path")),
+    Kind(
+        "questions", _PREFIX + r"(train|dev|test).*\.jsonl?$", "MMQA_{train,dev,test}.jsonl", keys=("qid", "question")
+    ),
 )
 _MARKER = re.compile(r"\[\[(?:[^\[\]|]*\|)?([^\[\]]*)\]\]")
 

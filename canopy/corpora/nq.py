@@ -26,9 +26,9 @@ from canopy.text.answers import units_with_answer
 from canopy.text.sentences import sentence_spans
 
 KINDS = (
-    Kind("biencoder", r"biencoder-nq.*\.jsonl?$", "biencoder-nq-{train,dev}.json"),
+    Kind("biencoder", r"biencoder-nq.*\.jsonl?$", "biencoder-nq-{train,dev}.json", keys=("question", "positive_ctxs")),
     Kind("passages", r"psgs_w100.*\.tsv$", "psgs_w100.tsv"),
-    Kind("open", r"nq[-_]open.*\.jsonl$", "NQ-open.{train,dev}.jsonl"),
+    Kind("open", r"nq[-_]open.*\.jsonl$", "NQ-open.{train,dev}.jsonl", keys=("question", "answer")),
     Kind("qas", r"nq-(train|dev|test).*\.(csv|tsv)$", "nq-{train,dev,test}.qa.csv"),
 )
 _HEADER = ["id", "text", "title"]

@@ -36,7 +36,12 @@ from canopy.settings.corpora import ParseSettings
 KINDS = (
     Kind("tables", r"[^/]*tables_tok/.*\.json$", "data/traindev_tables_tok/*.json", by_folder=True),
     Kind("passages", r"[^/]*request_tok/.*\.json$", "data/traindev_request_tok/*.json", by_folder=True),
-    Kind("questions", r"(train|dev|test)(\.\w+)*\.json$", "{train,dev}.traced.json, {train,dev}.json, test.blind.json"),
+    Kind(
+        "questions",
+        r"(train|dev|test)(\.\w+)*\.json$",
+        "{train,dev}.traced.json, {train,dev}.json, test.blind.json",
+        keys=("question_id",),
+    ),
     Kind("all_tables", r".*tables.*\.json$", "all_plain_tables.json"),
     Kind("all_passages", r".*(passages|requests?).*\.json$", "all_passages.json"),
 )
