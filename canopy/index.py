@@ -1,4 +1,4 @@
-"""The FAISS index over all item vectors: built from embedding shards, searched by cosine."""
+"""Search in the FAISS index over all item vectors."""
 
 from __future__ import annotations
 
@@ -17,12 +17,9 @@ from numpy.typing import NDArray
 from canopy.artefacts import read_manifest
 from canopy.contracts import read_frame
 from canopy.errors import UserError
-
-Floats = NDArray[np.float32]
+from canopy.shards import ID_SCHEMA, IDS_FILE, Floats
 
 INDEX_FILE = "index.faiss"
-IDS_FILE = "ids.parquet"
-ID_SCHEMA: dict[str, Any] = {"item_id": pl.String, "modality": pl.String, "doc_id": pl.String}
 
 # Candidates asked of FAISS beyond k, rescored row by row: its own scores depend on the batch in the last bits.
 _MARGIN = 16
@@ -75,7 +72,7 @@ class VectorIndex:
                 f"{asked[0]} ({asked[1]}): run `canopy embed` and `canopy index` again with the encoder of this run"
             )
         ids = read_frame(directory / IDS_FILE, ID_SCHEMA)
-        index = faiss.read_index(str(directory / INDEX_FILE))
+        index = faiss.read_index(str(directory / INDEX_FILE), faiss.IO_FLAG_MMAP | faiss.IO_FLAG_ONDISK_SAME_DIR)
         if index.ntotal != ids.height:
             raise UserError(f"{directory}: {index.ntotal} vectors for {ids.height} ids: run `canopy index` again")
         return cls(index, ids, facts["nprobe"])
