@@ -19,7 +19,8 @@ def command(
     ],
     query: Annotated[str, typer.Option(help="What the kept regions should bear on.")],
     encoder: Annotated[
-        Path | None, typer.Option(help="Directory of a fine-tuned encoder (canopy encoder). [default: the frozen one]")
+        Path | None,
+        typer.Option(help="Directory of a fine-tuned encoder (canopy encoder); without it, the frozen one."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object with every number.")] = False,
 ) -> None:
