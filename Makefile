@@ -23,8 +23,13 @@ export PYTHONDONTWRITEBYTECODE :=
 .DELETE_ON_ERROR:
 .PHONY: tables test lint format venv clean
 
+# One `make tables` at a time in a folder, so a lock of Snakemake found here is what a killed one left behind.
+ALONE := $(if $(shell command -v flock),flock --nonblock $(VENV)/running)
+SNAKEMAKE := $(BIN)/snakemake --cores $(CORES) --configfile config/$(CONFIG).yaml
+
 tables: $(STAMP)
-	$(BIN)/snakemake all_tables --cores $(CORES) --configfile config/$(CONFIG).yaml --show-failed-logs
+	$(ALONE) sh -c 'if [ -n "$$(ls .snakemake/locks 2>/dev/null)" ]; then $(SNAKEMAKE) --unlock; fi; \
+	  $(SNAKEMAKE) all_tables --rerun-incomplete --show-failed-logs'
 
 test: $(STAMP)
 	$(BIN)/python -m pytest $(PYTEST_ARGS)

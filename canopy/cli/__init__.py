@@ -6,9 +6,12 @@ the sub-command that is asked for is imported, so ``canopy --help`` stays fast.
 
 from __future__ import annotations
 
+import fcntl
 import importlib
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 
 import typer
 
@@ -67,7 +70,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     wanted = next((a for a in arguments if not a.startswith("-")), None)
     try:
-        build_app(wanted)(arguments, prog_name="canopy")
+        with _alone(_value_of("--out", arguments)):
+            build_app(wanted)(arguments, prog_name="canopy")
     except UserError as error:
         print("canopy: error: " + " ".join(str(error).split()), file=sys.stderr)
         return 2
@@ -76,6 +80,40 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else 1
     return 0
+
+
+@contextmanager
+def _alone(out: str | None) -> Iterator[None]:
+    """Let only one process make ``out``; a second one waits until the first has ended, however it ends.
+
+    When a workflow is killed, its jobs may live on for a while; started again, it must not write beside them.
+    """
+    if out is None:
+        yield
+        return
+    path = Path(out)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        stream = path.with_name(f".{path.name}.lock").open("w", encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"--out {out}: cannot write there: {error}") from error
+    with stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print(f"canopy: another process is making {out}: waiting for it to end", file=sys.stderr)
+            fcntl.flock(stream, fcntl.LOCK_EX)
+        yield
+
+
+def _value_of(option: str, arguments: Sequence[str]) -> str | None:
+    """The value given to an option, before the arguments are parsed."""
+    for number, argument in enumerate(arguments):
+        if argument == option and number + 1 < len(arguments):
+            return arguments[number + 1]
+        if argument.startswith(f"{option}="):
+            return argument.removeprefix(f"{option}=")
+    return None
 
 
 def _load(name: str) -> Callable[..., None]:
