@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import polars as pl
@@ -46,6 +48,10 @@ def edited(path: Path, old: str, new: str) -> None:
     text = path.read_text()
     assert old in text
     path.write_text(text.replace(old, new))
+
+
+def tables_of(results: Path) -> dict[str, str]:
+    return {p.name: p.read_text() for p in (results / "tables").iterdir()}
 
 
 @pytest.fixture
@@ -161,12 +167,27 @@ def test_a_changed_stage_reruns_itself_and_what_is_below(finished: Path) -> None
 
 
 @pytest.mark.e2e
-def test_a_deleted_ablation_comes_back_alone_and_the_same(finished: Path) -> None:
+def test_a_deleted_ablation_comes_back_alone_and_the_same_even_when_killed(finished: Path) -> None:
     results = finished / "results" / "tiny"
-    tables = {p.name: p.read_text() for p in (results / "tables").iterdir()}
+    tables = tables_of(results)
     shutil.rmtree(results / "runs" / "no_iteration")
     assert planned(finished) == {"run": 2, "metrics": 1, "table": 3}
-    done = snakemake(finished, "all_tables", "--cores", "2", "--show-failed-logs")
+
+    killed = subprocess.Popen(
+        [sys.executable, "-m", "snakemake", "--configfile", "config/tiny.yaml", "--cores", "2"],
+        cwd=finished,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    deadline = time.monotonic() + 60
+    while not list(results.glob("runs/no_iteration/.shard-*")) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    os.killpg(killed.pid, signal.SIGKILL)
+    killed.wait()
+
+    assert snakemake(finished, "--unlock", "--cores", "2").returncode == 0
+    done = snakemake(finished, "all_tables", "--cores", "2", "--rerun-incomplete", "--show-failed-logs")
     assert done.returncode == 0, (done.stdout + done.stderr)[-6000:]
     assert planned(finished) == {}
-    assert {p.name: p.read_text() for p in (results / "tables").iterdir()} == tables
+    assert tables_of(results) == tables
