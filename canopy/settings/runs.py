@@ -25,8 +25,8 @@ class ReaderSettings(Settings):
     context_tokens: int = Field(2048, ge=256, description="prompt and output together")
     batch_size: int = Field(16, ge=1, description="prompts a forward pass")
     answer_tokens: int = Field(24, ge=1, description="most new tokens of an answer")
-    verdict_tokens: int = Field(64, ge=1)
-    reason_tokens: int = Field(40, ge=1)
+    verdict_tokens: int = Field(80, ge=1)
+    reason_tokens: int = Field(56, ge=1)
     route_tokens: int = Field(6, ge=1)
 
 
@@ -62,8 +62,8 @@ class MiniReaderSettings(Settings):
     rank: int = Field(16, ge=1)
     alpha: int = Field(32, ge=1)
     learning_rate: float = Field(1e-3, gt=0)
-    batch_size: int = Field(8, ge=1)
+    batch_size: int = Field(4, ge=1, description="states of evidence a step")
     epochs: int = Field(1, ge=1)
-    max_examples: int = Field(1600, ge=1)
+    max_examples: int = Field(900, ge=1, description="states of evidence, each with up to four prompts")
     max_tokens: int = Field(768, ge=64, description="longer training prompts lose evidence from the end")
     prompts: dict[str, str] = Field({}, description="prompt name -> content digest; filled in, not configured")

@@ -1,0 +1,1 @@
+"""The small reader's adapter: its training examples, training, and card."""
