@@ -223,7 +223,8 @@ def test_the_stage_makes_an_adapter_that_loads(places: tuple[Path, Path, Path], 
     run(SMALL, corpus, raw, reader, tmp_path / "out")
     facts = read_manifest(tmp_path / "out")["facts"]
     assert facts["loss_last"] < facts["loss_first"]
-    assert (facts["questions"], facts["states"]) == (9, 40)
+    assert facts["questions"] == 9
+    assert 27 <= facts["states"] <= 36  # two full states and one or two partial ones a question
     scores = json.loads((tmp_path / "out" / "scores.json").read_text())["dev"]
     assert {name: part["cases"] for name, part in scores.items()} == {"answer": 3, "critic": 3, "reason": 2, "route": 3}
     assert "9 questions of an invented world" in (tmp_path / "out" / "card.md").read_text()
