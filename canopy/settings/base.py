@@ -27,7 +27,9 @@ class Settings(BaseModel):
             text = Path(spec[1:]).read_text(encoding="utf-8") if spec.startswith("@") else spec
             raw = json.loads(text)
         except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
-            raise ConfigError(f"--spec is not a JSON object or @FILE ({error}); `canopy spec STAGE` prints one") from error
+            raise ConfigError(
+                f"--spec is not a JSON object or @FILE ({error}); `canopy spec STAGE` prints one"
+            ) from error
         return cls.check(raw, "--spec")
 
     @classmethod
