@@ -33,7 +33,7 @@ FILES = {
     "settings/stage.py": "class S:\n    k: int = 3\n    def double(self): return 2 * self.k\n",
     "stages/__init__.py": "",
     "stages/one.py": STAGE,
-    "stages/shared.py": "from canopy.progress import track\nfrom ..settings.stage import S\nfrom ..deep.inner import x",
+    "stages/shared.py": "from canopy.progress import track\nfrom ..settings import stage\nfrom ..deep.inner import x\n",
     "stages/late.py": "def late(x): return x\n",
     "stages/words/names.txt": "a b c\n",
     "deep/__init__.py": "y = 1\n",
