@@ -25,7 +25,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 # One `make tables` at a time in a folder, so a lock of Snakemake found here is what a killed one left behind.
 ALONE := $(if $(shell command -v flock),flock --nonblock $(VENV)/running)
-SNAKEMAKE := $(BIN)/snakemake --cores $(CORES) --configfile config/$(CONFIG).yaml
+SNAKEMAKE := $(BIN)/snakemake --configfile config/$(CONFIG).yaml --cores $(CORES)
 
 tables: $(STAMP)
 	$(ALONE) sh -c 'if [ -n "$$(ls .snakemake/locks 2>/dev/null)" ]; then $(SNAKEMAKE) --unlock; fi; \

@@ -22,7 +22,8 @@ PARTS = ("canopy", "config", "envs", "rules", "Snakefile")
 def snakemake(folder: Path, *arguments: str, config: str = "tiny") -> subprocess.CompletedProcess[str]:
     """Run the copy of the workflow in ``folder``, with a clean environment of its own."""
     environment = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "SNAKEMAKE_PROFILE")}
-    command = [sys.executable, "-m", "snakemake", "--configfile", f"config/{config}.yaml", *arguments]
+    # --configfile takes all words that follow it, so it comes last.
+    command = [sys.executable, "-m", "snakemake", *arguments, "--configfile", f"config/{config}.yaml"]
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
