@@ -80,7 +80,7 @@ def run(corpus: Path, preferences: Path, encoder: Path, reader: Path, settings: 
             item_frames.append(pl.DataFrame([{"encoder": name, **row} for row in rows], schema=ITEM_DECISION_SCHEMA))
             facts[name] = rates | {"dtype": nodes.dtype, "truncated": nodes.truncated}
             seconds += nodes.forward_seconds
-        pl.concat(pair_frames).cast(PAIR_DECISION_SCHEMA).write_parquet(artefact.path / "pairs.parquet")
+        pl.concat(pair_frames).cast(pl.Schema(PAIR_DECISION_SCHEMA)).write_parquet(artefact.path / "pairs.parquet")
         pl.concat(item_frames).write_parquet(artefact.path / "items.parquet")
         artefact.facts |= {"encoders": facts, "forward_seconds": round(seconds, 3)}
 

@@ -72,7 +72,7 @@ class VectorIndex:
                 f"{asked[0]} ({asked[1]}): run `canopy embed` and `canopy index` again with the encoder of this run"
             )
         ids = read_frame(directory / IDS_FILE, ID_SCHEMA)
-        index = faiss.read_index(str(directory / INDEX_FILE), faiss.IO_FLAG_MMAP | faiss.IO_FLAG_ONDISK_SAME_DIR)
+        index = faiss.read_index(str(directory / INDEX_FILE), faiss.IO_FLAG_ONDISK_SAME_DIR)
         if index.ntotal != ids.height:
             raise UserError(f"{directory}: {index.ntotal} vectors for {ids.height} ids: run `canopy index` again")
         return cls(index, ids, facts["nprobe"])

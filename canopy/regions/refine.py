@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from typing import Protocol
 
 import numpy as np
@@ -70,31 +72,31 @@ class Refiner:
         """
         if not requests:
             return []
-        items = list(dict.fromkeys(item for _, item in requests))
-        encoded = self._encode(items)
-        forest = stacked([encoded[item].tree for _, item in requests])
+        # Hashing an item reads all of it, so it is done once a request.
+        number: dict[Item, int] = {}
+        asked = [(query, number.setdefault(item, len(number))) for query, item in requests]
+        encoded = self._encode(list(number))
+        forest = stacked([encoded[item].tree for _, item in asked])
+        step = max(1, _NODES_AT_ONCE // max(len(item.tree) for item in encoded))
         scores = np.concatenate(
-            [
-                _cosines(queries, requests[at : at + step], encoded)
-                for step in [max(1, _NODES_AT_ONCE // max(len(tree.tree) for tree in encoded.values()))]
-                for at in range(0, len(requests), step)
-            ]
+            [_cosines(queries, asked[at : at + step], encoded) for at in range(0, len(asked), step)]
         )
         kept = np.flatnonzero(kept_nodes(forest.tree, scores))
         kept = kept[np.lexsort((forest.tree.starts[kept], forest.owners[kept]))]
-        return _regions(forest, kept, scores, requests)
+        return _regions(forest, kept, scores, [item for _, item in requests])
 
-    def _encode(self, items: Sequence[Item]) -> dict[Item, EncodedItem]:
+    def _encode(self, items: Sequence[Item]) -> list[EncodedItem]:
         """Trees and node vectors of distinct items; those not in the cache are encoded in one call."""
-        found = {item: self._cache[item] for item in items if item in self._cache}
-        missing = [item for item in items if item not in found]
-        found.update(zip(missing, encode_items(self._encoder, missing, self._fan_out), strict=True))
-        for item in items:
-            self._cache[item] = found[item]
+        found = [self._cache.get(item) for item in items]
+        missing = [item for item, encoded in zip(items, found, strict=True) if encoded is None]
+        new = iter(encode_items(self._encoder, missing, self._fan_out))
+        complete = [encoded or next(new) for encoded in found]
+        for item, encoded in zip(items, complete, strict=True):
+            self._cache[item] = encoded
             self._cache.move_to_end(item)
         while len(self._cache) > self._limit:
             self._cache.popitem(last=False)
-        return found
+        return complete
 
 
 def node_texts(item: Item, tree: Tree) -> list[str]:
@@ -158,26 +160,24 @@ def kept_nodes(tree: Tree, scores: Floats) -> Bools:
     return reached & ~replaced
 
 
-def _cosines(queries: Floats, requests: Sequence[tuple[int, Item]], encoded: dict[Item, EncodedItem]) -> Floats:
-    """Score of every node of every request: float32 [nodes].
+def _cosines(queries: Floats, asked: Sequence[tuple[int, int]], encoded: Sequence[EncodedItem]) -> Floats:
+    """Score of every node of every (query, item) asked for: float32 [nodes].
 
     The dot products are taken row by row, not by a matrix product, whose last bits depend on the
     number of rows.
     """
-    vectors = np.concatenate([encoded[item].vectors for _, item in requests])
-    counts = [len(encoded[item].tree) for _, item in requests]
-    rows = np.repeat([query for query, _ in requests], counts)
+    vectors = np.concatenate([encoded[item].vectors for _, item in asked])
+    rows = np.repeat([query for query, _ in asked], [len(encoded[item].tree) for _, item in asked])
     scores: Floats = np.einsum("nd,nd->n", vectors, queries[rows], dtype=np.float32)
     return scores
 
 
-def _regions(
-    forest: Forest, kept: NDArray[np.int64], scores: Floats, requests: Sequence[tuple[int, Item]]
-) -> list[list[Region]]:
-    parts = {item: renderer(item) for _, item in requests}
-    regions: list[list[Region]] = [[] for _ in requests]
-    for node, owner in zip(kept.tolist(), forest.owners[kept].tolist(), strict=True):
-        item = requests[owner][1]
-        start, end = int(forest.tree.starts[node]), int(forest.tree.ends[node])
-        regions[owner].append(region(item, parts[item], start, end, float(scores[node])))
+def _regions(forest: Forest, kept: NDArray[np.int64], scores: Floats, items: Sequence[Item]) -> list[list[Region]]:
+    """The kept nodes, sorted by request and start, as regions: one list a request."""
+    regions: list[list[Region]] = [[] for _ in items]
+    columns = [part[kept].tolist() for part in (forest.owners, forest.tree.starts, forest.tree.ends, scores)]
+    ranges = zip(*columns, strict=True)
+    for owner, nodes in groupby(ranges, key=itemgetter(0)):
+        parts = renderer(items[owner])
+        regions[owner] = [region(items[owner], parts, start, end, score) for _, start, end, score in nodes]
     return regions
