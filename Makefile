@@ -1,6 +1,7 @@
 # make tables   everything from nothing to results/<config>/tables (set-up, then the whole workflow)
 # make test     set-up, then all tests
 # make lint     set-up, then format, lint and type checks
+# make adapter  train the small reader's adapter anew (not part of the tables; about half an hour)
 # make clean    remove what a run makes (results stay with KEEP=1) and the environment
 
 PYTHON ?= python3
@@ -21,15 +22,22 @@ LOADED := faiss, peft, polars, rapidocr, snakemake.cli, torch, transformers.mode
 export PYTHONDONTWRITEBYTECODE :=
 
 .DELETE_ON_ERROR:
-.PHONY: tables test lint format venv clean
+.PHONY: tables adapter test lint format venv clean
 
 # One `make tables` at a time in a folder, so a lock of Snakemake found here is what a killed one left behind.
-ALONE := $(if $(shell command -v flock),flock --nonblock $(VENV)/running)
+ALONE := $(if $(shell command -v flock),flock --nonblock --conflict-exit-code 75 $(VENV)/running)
 SNAKEMAKE := $(BIN)/snakemake --configfile config/$(CONFIG).yaml --cores $(CORES)
 
 tables: $(STAMP)
-	$(ALONE) sh -c 'if [ -n "$$(ls .snakemake/locks 2>/dev/null)" ]; then $(SNAKEMAKE) --unlock; fi; \
-	  $(SNAKEMAKE) all_tables --rerun-incomplete --show-failed-logs'
+	@$(ALONE) sh -c 'if [ -n "$$(ls .snakemake/locks 2>/dev/null)" ]; then $(SNAKEMAKE) --unlock; fi; \
+	  $(SNAKEMAKE) all_tables --rerun-incomplete --show-failed-logs' || { code=$$?; \
+	  if [ $$code -eq 75 ]; then echo "make: another make tables is running in this folder" >&2; fi; exit $$code; }
+
+# Trains the reader's adapter anew and puts it into the package.
+adapter: $(STAMP)
+	$(SNAKEMAKE) mini_reader
+	cp results/$(CONFIG)/mini-reader/adapter_model.safetensors results/$(CONFIG)/mini-reader/adapter_config.json \
+	  results/$(CONFIG)/mini-reader/card.md results/$(CONFIG)/mini-reader/scores.json canopy/models/mini_reader/
 
 test: $(STAMP)
 	$(BIN)/python -m pytest $(PYTEST_ARGS)

@@ -257,10 +257,17 @@ def _faults(config: Config, known: Mapping[str, MethodSettings], methods: Path) 
     longest = max(config.reader.answer_tokens, config.reader.verdict_tokens, config.reader.reason_tokens)
     if longest * 2 > config.reader.context_tokens:
         yield f"reader.context_tokens: {config.reader.context_tokens} leaves no room beside {longest} new tokens"
-    adapter = config.reader.adapter
-    if adapter.startswith("package:") and not packaged_adapter(adapter).is_dir():
-        yield f"reader.adapter: the package has no adapter {adapter!r}"
+    yield from _adapter_faults(config)
     yield from _raw_faults(config)
+
+
+def _adapter_faults(config: Config) -> Iterable[str]:
+    adapter = config.reader.adapter
+    if adapter.startswith("package:"):
+        if not packaged_adapter(adapter).is_dir():
+            yield f"reader.adapter: the package has no adapter {adapter!r}"
+    elif adapter != "none" and adapter != f"{config.results}/mini-reader" and not Path(adapter).is_dir():
+        yield f"reader.adapter: {adapter} is not a folder; give package:NAME, a folder with an adapter, or none"
 
 
 def _raw_faults(config: Config) -> Iterable[str]:
