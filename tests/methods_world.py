@@ -133,10 +133,14 @@ class ScriptedReader:
             **scripts,
         }
         self.calls: list[tuple[str, int]] = []
+        self.forgotten = 0
         self.prompts: list[str] = []
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         return [len(text.split()) for text in texts]
+
+    def forget(self) -> None:
+        self.forgotten += 1
 
     def generate(self, prompts: Sequence[str], max_new_tokens: int) -> list[Generation]:
         if prompts:

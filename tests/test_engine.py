@@ -7,12 +7,14 @@ import pytest
 import torch
 from peft import LoraConfig, get_peft_model
 from tiny_reader import SPECIAL, byte_tokenizer, make_tiny_reader, tiny_model
+from transformers import DynamicCache
 
 from canopy.errors import UserError
-from canopy.reader.cache import roomy_cache
+from canopy.reader.cache import Rows
 from canopy.reader.decode import greedy
 from canopy.reader.engine import TransformersEngine, choose_dtype, load_engine
 from canopy.reader.pinned import check_content
+from canopy.reader.prefixes import Prefixes
 from canopy.settings.runs import ReaderSettings
 
 BARE = ReaderSettings(adapter="none", dtype="float32", context_tokens=256, batch_size=3)
@@ -52,20 +54,29 @@ def test_batched_greedy_equals_generate_one_by_one(seed: int) -> None:
     stops = [unstopped[0][3], unstopped[1][7], unstopped[2][0]]
     expected = [stock(model, prompt, 12, stops) for prompt in prompts]
     assert len({len(new) for new in expected}) > 1
-    assert greedy(model, prompts, 12, set(stops), 0) == expected
+    assert greedy(model, prompts, 12, set(stops), Prefixes(0)) == expected
 
 
-def test_cache_grows_past_its_room_and_selects_rows() -> None:
-    cache, stock_keys = roomy_cache(1, room=2), []
+def test_rows_are_joined_on_the_right_and_selected() -> None:
     generator = torch.Generator().manual_seed(1)
-    for tokens in (5, 1, 1, 1, 4):
-        keys, values = (torch.randn(3, 2, tokens, 4, generator=generator) for _ in range(2))
-        stock_keys.append(keys)
-        seen, _ = cache.update(keys, values, 0)
-        assert torch.equal(seen, torch.cat(stock_keys, dim=2))
-    cache.batch_select_indices(torch.tensor([2, 0]))
-    assert torch.equal(cache.layers[0].keys, torch.cat(stock_keys, dim=2)[[2, 0]])
-    assert cache.get_seq_length() == 12
+    stored = {n: [torch.randn(1, 2, n, 4, generator=generator) for _ in range(2)] for n in (5, 3)}
+    rows = Rows([5, 3], room=2)
+    for row, (length, (keys, values)) in enumerate(stored.items()):
+        single = DynamicCache()
+        single.update(keys, values, 0)
+        assert single.get_seq_length() == length
+        rows.put(row, single)
+    cache = rows.joined()
+    assert cache.get_seq_length() == 5
+    assert torch.equal(cache.layers[0].keys[0], stored[5][0][0])
+    assert torch.equal(cache.layers[0].keys[1, :, 2:], stored[3][0][0])
+    new = torch.randn(2, 2, 1, 4, generator=generator)
+    keys, values = cache.update(new, -new, 0)
+    assert keys.shape[2] == values.shape[2] == cache.get_seq_length() == 6
+    assert torch.equal(keys[1, :, 5:], new[1])
+    cache.batch_select_indices(torch.tensor([1]))
+    assert torch.equal(cache.layers[0].values[0, :, 2:5], stored[3][1][0])
+    assert torch.equal(cache.layers[0].values[0, :, 5:], -new[1])
 
 
 def test_results_come_in_input_order_whatever_the_batches(engine: TransformersEngine, model_dir: Path) -> None:

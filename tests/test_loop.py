@@ -273,6 +273,7 @@ def test_steps_are_batched(corpus: Path) -> None:
     search = searching(corpus, True)
     answer_batch([CAPTAIN, MAYOR], settings(k=1, compression="frozen", **CRITIC), reader, search)
     assert reader.calls == [("critic", 2), ("critic", 1), ("answer", 2)]
+    assert reader.forgotten == 1, "a batch starts with nothing kept of the one before"
     assert search.index.searches == [2, 1]  # type: ignore[attr-defined]
 
 

@@ -80,6 +80,8 @@ def answer_batch(questions: Sequence[Question], settings: RunSettings, engine: E
         engine: reader, critic, router and reasoner.
         search: what retrieval needs; None only for a method without rounds.
     """
+    # A batch must not depend, to the last bit, on the batches before it: a resumed run has not read those.
+    engine.forget()
     loop = _Loop(settings, engine)
     courses = [Course(question) for question in questions]
     for number in range(1, settings.method.rounds + 1):

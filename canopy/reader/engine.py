@@ -18,6 +18,7 @@ import canopy
 from canopy.artefacts import read_manifest, sha256_file
 from canopy.errors import UserError
 from canopy.reader.decode import greedy
+from canopy.reader.prefixes import Prefixes
 from canopy.settings.runs import ReaderSettings
 
 WEIGHTS = "model.safetensors"
@@ -56,6 +57,10 @@ class Engine(Protocol):
         """Greedy outputs in the order of the prompts."""
         ...
 
+    def forget(self) -> None:
+        """Drop what is kept of earlier prompts, so that outputs do not depend on them, to the last bit."""
+        ...
+
 
 class TransformersEngine:
     """A causal language model of the transformers library, in this process."""
@@ -69,6 +74,7 @@ class TransformersEngine:
         self.settings = settings
         self.fingerprint = fingerprint
         self.forward_seconds = 0.0
+        self._prefixes = Prefixes(settings.prefix_tokens)
         self._before, self._after = (tokenizer.encode(t, add_special_tokens=False) for t in (_BEFORE, _AFTER))
         self._end: int = tokenizer.encode(_END, add_special_tokens=False)[0]
         self._stops = {self._end, tokenizer.eos_token_id}
@@ -100,9 +106,13 @@ class TransformersEngine:
         outputs: dict[int, list[int]] = {}
         for start in range(0, len(order), self.settings.batch_size):
             batch = order[start : start + self.settings.batch_size]
-            new = greedy(self.model, [ids[n] for n in batch], max_new_tokens, self._stops, self._end)
+            new = greedy(self.model, [ids[n] for n in batch], max_new_tokens, self._stops, self._prefixes)
             outputs.update(zip(batch, new, strict=True))
         return [Generation(self._text(outputs[n]), len(ids[n]), len(outputs[n])) for n in range(len(ids))]
+
+    def forget(self) -> None:
+        """Drop the prompts read so far; their beginnings would be reused."""
+        self._prefixes.forget()
 
     def _check_length(self, ids: Sequence[Sequence[int]], max_new_tokens: int) -> None:
         longest = max(map(len, ids), default=0)

@@ -24,6 +24,9 @@ class ReaderSettings(Settings):
     dtype: Literal["auto", "float32", "bfloat16"] = "auto"
     context_tokens: int = Field(2048, ge=256, description="prompt and output together")
     batch_size: int = Field(16, ge=1, description="prompts a forward pass")
+    prefix_tokens: int = Field(
+        60_000, ge=0, description="tokens of earlier prompts kept, so that shared beginnings are read once (23 KB each)"
+    )
     answer_tokens: int = Field(24, ge=1, description="most new tokens of an answer")
     verdict_tokens: int = Field(80, ge=1)
     reason_tokens: int = Field(56, ge=1)
