@@ -26,15 +26,17 @@ from canopy.regions.refine import Refiner, node_texts
 from canopy.regions.tree import item_tree
 from canopy.settings.encoder import EncoderSettings, TreeSettings
 
-SYLLABLES = ("ka", "lor", "mi", "ten", "dra", "su", "vel", "no", "ri", "bast", "em", "ol")
+WORDS = (
+    "the", "of", "a", "captain", "harbour", "river", "mill", "wrote", "built", "sailed", "stone", "winter", "museum",
+    "founded", "opened", "painter", "valley", "engine", "second", "northern", "between", "years", "letter", "bridge",
+)  # fmt: skip
 
 
 def synthetic_item(number: int, rng: random.Random) -> Item:
-    """A text of 5-12 sentences of 8-20 invented words."""
+    """A text of 5-12 sentences of 8-20 words."""
     text, units = "", []
     for _ in range(rng.randint(5, 12)):
-        words = ["".join(rng.choices(SYLLABLES, k=rng.randint(1, 3))) for _ in range(rng.randint(8, 20))]
-        sentence = " ".join(words).capitalize() + ". "
+        sentence = " ".join(rng.choices(WORDS, k=rng.randint(8, 20))).capitalize() + ". "
         units.append(Span(len(text), len(text) + len(sentence)))
         text += sentence
     return Item(f"x:{number}", "nq", f"x:{number}", "text", f"Title {number}", text, tuple(units))
