@@ -32,7 +32,7 @@ _TARGETS = ["dense", "key", "query", "value"]
 
 
 def run(corpus: Path, preferences: Path, settings: TrainingSettings, out: Path) -> None:
-    """Train the adapter on the train split and keep the one that decides best on dev.
+    """Train the adapter on the train split and keep the one with the lowest dev loss.
 
     Args:
         corpus: directory of the ``corpus`` stage.
@@ -73,7 +73,7 @@ class Trainer:
 
     Attributes:
         forward_seconds: time inside forward (and backward) passes so far.
-        best_step: optimiser steps done by the adapter that decides best on dev.
+        best_step: optimiser steps done by the adapter with the lowest dev loss.
     """
 
     def __init__(self, settings: TrainingSettings, tokenizer: Any) -> None:
@@ -82,16 +82,24 @@ class Trainer:
         self._settings = settings
         self._tokenizer = tokenizer
         self._device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-        config = LoraConfig(r=settings.rank, lora_alpha=settings.alpha, target_modules=_TARGETS, lora_dropout=0.0)
+        base = load_model(minilm_folder())
+        last = int(base.config.num_hidden_layers)  # type: ignore[union-attr, arg-type]
+        config = LoraConfig(
+            r=settings.rank,
+            lora_alpha=settings.alpha,
+            lora_dropout=0.0,
+            target_modules=_TARGETS,
+            layers_to_transform=list(range(last - settings.layers, last)),
+        )
         # Evaluation mode: without dropout the loss is of the scores that inference will compare.
-        self._model: PeftModel = get_peft_model(load_model(minilm_folder()), config).to(self._device).eval()
+        self._model: PeftModel = get_peft_model(base, config).to(self._device).eval()
         self._autocast = has_bfloat16()
         self._best: dict[str, torch.Tensor] = {}
         self.best_step = 0
         self.forward_seconds = 0.0
 
     def fit(self, train: PairSet, train_queries: Floats, dev: PairSet, dev_queries: Floats) -> list[dict[str, Any]]:
-        """Train until the epochs are over or dev accuracy has not risen for ``patience`` evaluations.
+        """Train until the epochs are over or the dev loss has not fallen for ``patience`` evaluations.
 
         Returns:
             The curve: one row an evaluation, the untrained adapter first.
@@ -114,7 +122,7 @@ class Trainer:
                 continue
             curve.append(self._evaluate(step, float(np.mean(losses)), dev, dev_queries))
             losses.clear()
-            if curve[-1]["accuracy"] > max(row["accuracy"] for row in curve[:-1]):
+            if curve[-1]["dev_loss"] < min(row["dev_loss"] for row in curve[:-1]):
                 self._keep(step)
                 without_gain = 0
             else:

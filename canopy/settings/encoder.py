@@ -56,6 +56,7 @@ class TrainingSettings(Settings):
     seed: int = 13
     rank: int = Field(16, ge=1)
     alpha: int = Field(32, ge=1)
+    layers: int = Field(3, ge=1, le=6, description="upper layers that get an adapter; backward passes end below them")
     learning_rate: float = Field(5e-4, gt=0)
     temperature: float = Field(0.05, gt=0)
     epochs: int = Field(3, ge=1)
