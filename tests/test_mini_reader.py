@@ -13,15 +13,16 @@ from canopy.contracts import ITEM_SCHEMA, QUESTION_SCHEMA, Gold, Item, Question,
 from canopy.errors import UserError
 from canopy.mini_reader.annotations import ANNOTATIONS, Annotated, read_annotations
 from canopy.mini_reader.evaluate import annotated_by_gold
-from canopy.mini_reader.examples import Branch, task, training_states
+from canopy.mini_reader.examples import Branch, Guests, cases, training_states
 from canopy.mini_reader.packing import collate, pack
-from canopy.mini_reader.states import StateMaker
+from canopy.mini_reader.renaming import Renamer
+from canopy.mini_reader.states import State, StateMaker
 from canopy.mini_reader.train import completion_loss, fit, run
 from canopy.reader.engine import load_engine
 from canopy.reader.parsing import parse_answer, parse_reasoning, parse_route, parse_verdict
 from canopy.settings.runs import MiniReaderSettings, ReaderSettings
 
-SMALL = MiniReaderSettings(rank=4, alpha=8, learning_rate=1e-2, batch_size=4, max_examples=40, max_tokens=700)
+SMALL = MiniReaderSettings(rank=4, alpha=8, learning_rate=1e-2, batch_size=4, max_examples=40, max_tokens=700, epochs=4)
 
 
 def text_item(key: str, title: str, sentences: list[str]) -> Item:
@@ -143,22 +144,66 @@ def test_states_depend_on_the_seed_alone(annotated: list[Annotated]) -> None:
     assert first != other
 
 
+def wanted(state: State) -> dict[str, str]:
+    return {case.prompt: case.wanted for case in cases(state)}
+
+
 def test_wanted_words_are_what_the_parsers_read(annotated: list[Annotated]) -> None:
     items, _, _ = world()
     one, maker = annotated[2], StateMaker(items, 2, 0)
-    full = task(maker.full(one)).wanted
+    full = wanted(maker.full(one))
     assert parse_verdict(full["critic"]).sufficient
     assert parse_answer(full["answer"]).answer == one.answer
     assert parse_reasoning(full["reason"]).answer == one.answer
-    second = task(maker.partial(one, 1))
-    assert parse_verdict(second.wanted["critic"]).query == "How big is Town02?"
-    assert parse_reasoning(second.wanted["reason"]).sentence == "The Ship02 was built at Town02."
-    assert second.route_query == "How big is Town02?"
-    assert "answer" not in second.wanted
-    first = task(maker.partial(one, 0)).wanted
+    assert parse_route(full["route"]).label == "document"
+    second = maker.partial(one, 1)
+    assert parse_verdict(wanted(second)["critic"]).query == "How big is Town02?"
+    assert parse_reasoning(wanted(second)["reason"]).sentence == "The Ship02 was built at Town02."
+    assert [case.question for case in cases(second) if case.prompt == "route"] == ["How big is Town02?"]
+    assert "answer" not in wanted(second)
+    first = wanted(maker.partial(one, 0))
     assert parse_verdict(first["critic"]).query == "the yard of the Ship02"
     assert parse_reasoning(first["reason"]).answer is None
-    assert parse_route(first["route"]).label == "document"
+
+
+def test_guests_are_judged_by_the_evidence_that_is_there(annotated: list[Annotated]) -> None:
+    items, _, _ = world()
+    maker, guests = StateMaker(items, 2, 3, annotated), Guests(annotated, 3)
+    by_question = {one.question.question: one for one in annotated}
+    verdicts = set()
+    for one in annotated * 6:
+        state = maker.full(one)
+        text = "\n".join(region.body for region in state.regions)
+        for case in guests.of(state):
+            guest = by_question[case.question]
+            assert guest is not one
+            holds = all(step.sentence in text for step in guest.steps)
+            if case.prompt == "critic":
+                assert parse_verdict(case.wanted).sufficient == holds
+                verdicts.add(holds)
+            else:
+                assert holds
+                assert case.wanted == f"Answer: {guest.answer}"
+    assert False in verdicts
+
+
+def test_renaming_keeps_likeness_and_common_words() -> None:
+    items = [
+        text_item("1", "Trirvind Tower", ["The Trirvind Tower stands in Kal.", "It was built by Mol Trirvand."]),
+        text_item("2", "Other", ["A tower may be high; see the Sund."]),
+    ]
+    renamer = Renamer(items, seed=1)
+    assert {"trirvind", "trirvand", "sund"} <= renamer.names
+    assert not {"tower", "kal", "built", "it"} & renamer.names
+    renamed = {renamer.draw()("Trirvind Tower, trirvand, 1882") for _ in range(40)}
+    assert "Trirvind Tower, trirvand, 1882" in renamed
+    assert len(renamed) > 20
+    for text in renamed:
+        first, tower, second, year = text.split()
+        assert (tower, year, len(first), len(second)) == ("Tower,", "1882", 8, 9)
+        assert first[0].isupper() and second.islower()
+        changed = [n for n, (a, b) in enumerate(zip(first.lower(), second, strict=False)) if a != b]
+        assert changed == [5]  # the one letter in which the names differ
 
 
 def test_packed_branches_predict_what_they_would_alone() -> None:
@@ -167,9 +212,17 @@ def test_packed_branches_predict_what_they_would_alone() -> None:
     def tokens(n: int) -> tuple[int, ...]:
         return tuple(draw.randrange(3, 259) for _ in range(n))
 
-    evidence = tokens(30)
-    first = [Branch(evidence + tokens(4), tokens(5)), Branch(evidence + tokens(7), tokens(2)), Branch(tokens(9), (8,))]
-    second = [Branch(tokens(12), tokens(3))]
+    def branch(prompt: tuple[int, ...], completion: tuple[int, ...]) -> Branch:
+        return Branch(prompt, completion, tuple(draw.random() for _ in completion))
+
+    evidence, question = tokens(30), tokens(6)
+    first = [
+        branch(evidence + tokens(4), tokens(5)),
+        branch(evidence + question + tokens(3), tokens(2)),
+        branch(evidence + question + tokens(5), tokens(1)),
+        branch(tokens(9), (8,)),
+    ]
+    second = [branch(tokens(12), tokens(3))]
     batch = collate([pack(first), pack(second)], pad=0)
     with torch.inference_mode():
         hidden = model.model(
@@ -185,19 +238,24 @@ def test_packed_branches_predict_what_they_would_alone() -> None:
             alone.append(logits[len(branch.prompt) - 1 : -1])
     torch.testing.assert_close(together, torch.cat(alone), rtol=1e-4, atol=1e-4)
     assert batch["targets"].tolist() == [token for branch in first + second for token in branch.completion]
-    # The evidence is there once.
-    assert len(pack(first).ids) == 30 + (4 + 5) + (7 + 2) + (9 + 1)
+    weights = [weight for one in first + second for weight in one.weights]
+    torch.testing.assert_close(batch["weights"], torch.tensor(weights))
+    losses = torch.nn.functional.cross_entropy(torch.cat(alone), batch["targets"], reduction="none")
+    expected = sum(w * x for w, x in zip(weights, losses.tolist(), strict=True)) / sum(weights)
+    assert completion_loss(model, [pack(first), pack(second)]).item() == pytest.approx(expected, rel=1e-4)
+    # The evidence is there once, and so is the question that two branches share.
+    assert len(pack(first).ids) == 30 + (4 + 5) + (6 + 3 + 2) + (5 + 1) + (9 + 1)
 
 
 def test_a_prompt_that_is_a_prefix_of_another_keeps_its_last_token() -> None:
-    packed = pack([Branch((5, 6, 7, 8), (9,)), Branch((5, 6), (7, 8))])
+    packed = pack([Branch((5, 6, 7, 8), (9,), (1.0,)), Branch((5, 6), (7, 8), (1.0, 1.0))])
     assert [packed.ids[source] for source in packed.sources] == [8, 6, 7]
     assert packed.targets == [9, 7, 8]
 
 
 def test_fitting_lowers_the_loss() -> None:
     model = tiny_model()
-    packed = [pack([Branch((3, 4, 5, 6 + n), (50, 51, 52))]) for n in range(8)]
+    packed = [pack([Branch((3, 4, 5, 6 + n), (50, 51, 52), (1.0, 2.0, 1.0))]) for n in range(8)]
     with torch.inference_mode():
         before = completion_loss(model, packed).item()
     fitted = fit(model, packed, SMALL.model_copy(update={"epochs": 20}))
@@ -224,7 +282,7 @@ def test_the_stage_makes_an_adapter_that_loads(places: tuple[Path, Path, Path], 
     facts = read_manifest(tmp_path / "out")["facts"]
     assert facts["loss_last"] < facts["loss_first"]
     assert facts["questions"] == 9
-    assert 27 <= facts["states"] <= 36  # two full states and one or two partial ones a question
+    assert 18 <= facts["states"] <= 27  # a full state and one or two partial ones a question
     scores = json.loads((tmp_path / "out" / "scores.json").read_text())["dev"]
     assert {name: part["cases"] for name, part in scores.items()} == {"answer": 3, "critic": 3, "reason": 2, "route": 3}
     assert "9 questions of an invented world" in (tmp_path / "out" / "card.md").read_text()

@@ -1,7 +1,8 @@
-"""All prompts of one state in one sequence: the evidence they share is computed once.
+"""All prompts of one state in one sequence: what they share is computed once.
 
-The first branch is the trunk. Every other branch continues the trunk from where their tokens part: its tokens
-see the shared part of the trunk and each other, nothing else, and have the positions they would have alone.
+The branches form a tree. A branch continues the earlier branch that it has most tokens in common with, from where
+they part. Its own tokens see that common beginning and each other, nothing else, and have the positions they would
+have alone.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ from canopy.mini_reader.examples import Branch
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """One branch in a packed sequence: its own tokens are ``[start, end)``; it also sees ``[0, shared)``."""
+    """A branch's own tokens ``[start, end)``, and the indices of those before them that they continue."""
 
-    shared: int
+    before: tuple[int, ...]
     start: int
     end: int
 
@@ -30,9 +31,10 @@ class Packed:
     Attributes:
         ids: tokens.
         positions: position of each token within its own branch.
-        segments: the branches, in order; they partition the tokens.
+        segments: the branches, in order; their own tokens partition the sequence.
         sources: indices of the tokens that predict a completion token.
         targets: the completion tokens.
+        weights: their weights in the loss.
     """
 
     ids: list[int]
@@ -40,23 +42,25 @@ class Packed:
     segments: list[Segment]
     sources: list[int]
     targets: list[int]
+    weights: list[float]
 
 
 def pack(branches: Sequence[Branch]) -> Packed:
     """Join branches; at least one, each with a prompt and a completion."""
-    trunk = branches[0].prompt + branches[0].completion
-    packed = Packed([], [], [], [], [])
+    packed = Packed([], [], [], [], [], [])
+    known: list[tuple[tuple[int, ...], tuple[int, ...]]] = []
     for branch in branches:
-        whole = branch.prompt + branch.completion
+        tokens = branch.prompt + branch.completion
         # The last prompt token predicts the first of the completion, so it is never shared.
-        shared = _shared(trunk, whole[: len(branch.prompt) - 1]) if packed.ids else 0
-        start = len(packed.ids)
-        packed.ids.extend(whole[shared:])
-        packed.positions.extend(range(shared, len(whole)))
-        end = len(packed.ids)
-        packed.segments.append(Segment(shared, start, end))
+        shared, path = _closest(tokens[: len(branch.prompt) - 1], known)
+        start, end = len(packed.ids), len(packed.ids) + len(tokens) - shared
+        packed.ids.extend(tokens[shared:])
+        packed.positions.extend(range(shared, len(tokens)))
+        packed.segments.append(Segment(path[:shared], start, end))
         packed.sources.extend(range(end - len(branch.completion) - 1, end - 1))
         packed.targets.extend(branch.completion)
+        packed.weights.extend(branch.weights)
+        known.append((tokens, (*path[:shared], *range(start, end))))
     return packed
 
 
@@ -65,7 +69,7 @@ def collate(sequences: Sequence[Packed], pad: int) -> dict[str, torch.Tensor]:
 
     Returns:
         ``input_ids`` and ``position_ids`` int64 [b, n]; ``attention_mask`` bool [b, 1, n, n]; ``rows`` and
-        ``sources`` int64 [m], where completions are predicted; ``targets`` int64 [m].
+        ``sources`` int64 [m], where completions are predicted; ``targets`` int64 [m]; ``weights`` float32 [m].
     """
     width = max(len(one.ids) for one in sequences)
     ids = torch.full((len(sequences), width), pad)
@@ -76,9 +80,9 @@ def collate(sequences: Sequence[Packed], pad: int) -> dict[str, torch.Tensor]:
         ids[row, : len(one.ids)] = torch.tensor(one.ids)
         positions[row, : len(one.ids)] = torch.tensor(one.positions)
         for part in one.segments:
-            own = slice(part.start, part.end)
-            visible[row, 0, own, : part.shared] = True
-            visible[row, 0, own, own] = torch.ones(part.end - part.start, part.end - part.start).tril().bool()
+            own = visible[row, 0, part.start : part.end]
+            own[:, list(part.before)] = True
+            own[:, part.start : part.end] = torch.ones(len(own), len(own)).tril().bool()
     return {
         "input_ids": ids,
         "position_ids": positions,
@@ -86,11 +90,18 @@ def collate(sequences: Sequence[Packed], pad: int) -> dict[str, torch.Tensor]:
         "rows": torch.tensor([row for row, one in enumerate(sequences) for _ in one.sources]),
         "sources": torch.tensor([source for one in sequences for source in one.sources]),
         "targets": torch.tensor([target for one in sequences for target in one.targets]),
+        "weights": torch.tensor([weight for one in sequences for weight in one.weights]),
     }
 
 
-def _shared(first: Sequence[int], second: Sequence[int]) -> int:
-    for n, (a, b) in enumerate(zip(first, second, strict=False)):
-        if a != b:
-            return n
-    return min(len(first), len(second))
+def _closest(
+    tokens: Sequence[int], known: Sequence[tuple[tuple[int, ...], tuple[int, ...]]]
+) -> tuple[int, tuple[int, ...]]:
+    """Length of the longest beginning shared with a known branch, and where that branch's tokens are."""
+    best: tuple[int, tuple[int, ...]] = (0, ())
+    for other, path in known:
+        shared = next((n for n, (a, b) in enumerate(zip(tokens, other, strict=False)) if a != b), None)
+        shared = min(len(tokens), len(other)) if shared is None else shared
+        if shared > best[0]:
+            best = (shared, path)
+    return best

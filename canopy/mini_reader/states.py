@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import math
 import random
-from collections import Counter
-from collections.abc import Collection, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from canopy.contracts import Item
-from canopy.mini_reader.annotations import Annotated, words
+from canopy.mini_reader.annotations import Annotated, Step, words
 from canopy.regions.refine import kept_nodes
 from canopy.regions.render import Region, region, render, renderer, whole
 from canopy.regions.tree import item_tree
@@ -24,8 +24,9 @@ from canopy.regions.tree import item_tree
 ROUND = 3
 # Distractors are drawn from this many of the closest items.
 _CLOSEST = 12
-_COMPRESSED = 0.6
+_COMPRESSED = 0.7
 _GOLD_PRUNED = 0.25
+_FULL_ROUND = 0.6
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +37,19 @@ class State:
         annotated: the question.
         regions: the evidence, in order of arrival.
         missing: index of the first step that it does not settle; None when it settles all.
+        close: ids of items that are close to the queries and not in the evidence.
     """
 
     annotated: Annotated
     regions: tuple[Region, ...]
     missing: int | None
+    close: tuple[str, ...] = ()
+
+
+def settled(step: Step, regions: Sequence[Region]) -> bool:
+    """Whether the regions hold every unit of a step."""
+    held = [region for region in regions if region.item_id == step.item.item_id]
+    return all(any(region.unit_start <= unit < region.unit_end for region in held) for unit in step.units)
 
 
 class Distractors:
@@ -67,8 +76,15 @@ class Distractors:
 class StateMaker:
     """Draws states of annotated questions; everything comes from one seed."""
 
-    def __init__(self, items: Sequence[Item], fan_out: int, seed: int) -> None:
-        """Use these items as distractors and this shape of tree for refined evidence."""
+    def __init__(self, items: Sequence[Item], fan_out: int, seed: int, others: Iterable[Annotated] = ()) -> None:
+        """Use these items as distractors and this shape of tree for refined evidence.
+
+        Half of the refined distractors keep a fact that one of the ``others`` asks for, as they would in a run
+        that asks for it.
+        """
+        self._facts: dict[str, list[frozenset[int]]] = defaultdict(list)
+        for step in (step for one in others for step in one.steps):
+            self._facts[step.item.item_id].append(frozenset(step.units))
         self._distractors = Distractors(items)
         self._fan_out = fan_out
         self._draw = random.Random(seed)
@@ -84,48 +100,53 @@ class StateMaker:
         together = self.chance(0.5)
         rounds = [golds] if together else [[gold] for gold in golds]
         queries = [step.query for step in steps]
-        return State(annotated, self._evidence(annotated, rounds, queries, lost=False), None)
+        return self._state(annotated, rounds, queries, None)
 
     def partial(self, annotated: Annotated, found: int) -> State:
         """The first ``found`` steps are settled, the next one is not (or its item lost the fact in refinement)."""
         steps = annotated.steps
         rounds = [[(step.item, frozenset(step.units))] for step in steps[:found]] or [[]]
-        lost = self.chance(_GOLD_PRUNED)
         queries = [step.query for step in steps[: max(found, 1)]]
-        return State(annotated, self._evidence(annotated, rounds, queries, lost, steps[found].item), found)
+        return self._state(annotated, rounds, queries, found, steps[found] if self.chance(_GOLD_PRUNED) else None)
 
     def second_only(self, annotated: Annotated) -> State:
         """Only the last of two steps is settled, as it happens with comparisons."""
         last = annotated.steps[-1]
         rounds = [[(last.item, frozenset(last.units))]]
-        return State(annotated, self._evidence(annotated, rounds, [annotated.question.question], lost=False), 0)
+        return self._state(annotated, rounds, [annotated.question.question], 0)
 
-    def _evidence(
+    def _state(
         self,
         annotated: Annotated,
         rounds: Sequence[Sequence[tuple[Item, frozenset[int]]]],
         queries: Sequence[str],
-        lost: bool,
-        absent: Item | None = None,
-    ) -> tuple[Region, ...]:
+        missing: int | None,
+        pruned: Step | None = None,
+    ) -> State:
         draw = self._draw
         compressed = self.chance(_COMPRESSED)
         held = {step.item.item_id for step in annotated.steps}
         evidence: list[Region] = []
+        near: list[str] = []
         for number, golds in enumerate(rounds):
             chosen = [(item, units, True) for item, units in golds]
-            if lost and compressed and absent is not None and number == len(rounds) - 1:
-                missed = next(s for s in annotated.steps if s.item.item_id == absent.item_id)
-                chosen.append((absent, frozenset(missed.units), False))
-            extra = max(0, (ROUND if self.chance(0.8) else ROUND - 1) - len(chosen))
+            if pruned is not None and compressed and number == len(rounds) - 1:
+                chosen.append((pruned.item, frozenset(pruned.units), False))
+            extra = max(0, (ROUND if self.chance(_FULL_ROUND) else ROUND - 1) - len(chosen))
             close = self._unhelpful(annotated, queries[min(number, len(queries) - 1)], held)
             picked = draw.sample(close, min(extra, len(close)))
             held.update(item.item_id for item in picked)
-            chosen += [(item, frozenset(), True) for item in picked]
+            near += [item.item_id for item in close]
+            chosen += [(item, self._fact(item), True) for item in picked]
             draw.shuffle(chosen)
             for item, units, keep in chosen:
                 evidence += self._refined(item, units, keep) if compressed else [whole(item, 0.0)]
-        return tuple(evidence)
+        there = {region.item_id for region in evidence}
+        return State(annotated, tuple(evidence), missing, tuple(id_ for id_ in near if id_ not in there))
+
+    def _fact(self, item: Item) -> frozenset[int]:
+        facts = self._facts.get(item.item_id)
+        return self._draw.choice(facts) if facts and self.chance(0.5) else frozenset()
 
     def _unhelpful(self, annotated: Annotated, query: str, held: Collection[str]) -> list[Item]:
         """Close items that tell neither the answer nor a bridge by another way."""

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 import torch
 from peft import LoraConfig, PeftModel, get_peft_model, get_peft_model_state_dict
@@ -17,16 +18,17 @@ from torch.optim.lr_scheduler import LambdaLR
 from transformers import PreTrainedModel
 
 from canopy.artefacts import build, write_json
-from canopy.contracts import read_items, read_questions
+from canopy.contracts import Item, read_items, read_questions
 from canopy.errors import UserError
-from canopy.mini_reader.annotations import ANNOTATIONS, read_annotations
+from canopy.mini_reader.annotations import ANNOTATIONS, Annotated, read_annotations
 from canopy.mini_reader.card import card
 from canopy.mini_reader.evaluate import annotated_by_gold, evaluate
-from canopy.mini_reader.examples import branches, task, training_states
+from canopy.mini_reader.examples import Guests, branches, cases, training_states
 from canopy.mini_reader.packing import Packed, collate, pack
-from canopy.mini_reader.states import StateMaker
+from canopy.mini_reader.renaming import Renamer
+from canopy.mini_reader.states import State, StateMaker
 from canopy.progress import track
-from canopy.reader.engine import ADAPTER_WEIGHTS, load_engine
+from canopy.reader.engine import ADAPTER_WEIGHTS, TransformersEngine, load_engine
 from canopy.settings.encoder import TreeSettings
 from canopy.settings.runs import MiniReaderSettings, ReaderSettings
 
@@ -62,10 +64,10 @@ def run(settings: MiniReaderSettings, corpus: Path, raw: Path, reader: Path, out
     bare = ReaderSettings(model=settings.model, adapter="none")
     with build(out, "mini-reader", settings.model_dump(mode="json"), inputs) as artefact:
         engine = load_engine(bare, reader)
-        states = list(training_states(annotated, StateMaker(items, TreeSettings().fan_out, settings.seed)))
+        maker = StateMaker(items, TreeSettings().fan_out, settings.seed, annotated)
+        states = list(training_states(annotated, maker))
         random.Random(settings.seed).shuffle(states)
-        tasks = [task(state) for state in states[: settings.max_examples]]
-        packed = [pack(one) for one in branches(tasks, engine, settings.max_tokens)]
+        packed = list(examples(states[: settings.max_examples], annotated, items, engine, settings))
         trained = fit(engine.model, packed, settings)
         save_adapter(trained.adapter, artefact.path)
         tuned = load_engine(bare.model_copy(update={"adapter": str(artefact.path)}), reader)
@@ -85,6 +87,20 @@ def run(settings: MiniReaderSettings, corpus: Path, raw: Path, reader: Path, out
         write_json(artefact.path / "scores.json", {"training": facts, "dev": scores})
         (artefact.path / "card.md").write_text(card(settings, facts, scores), encoding="utf-8")
         artefact.facts.update(facts)
+
+
+def examples(
+    states: Sequence[State],
+    annotated: Sequence[Annotated],
+    items: Sequence[Item],
+    engine: TransformersEngine,
+    settings: MiniReaderSettings,
+) -> Iterator[Packed]:
+    """Each state packed with its own question's prompts and those of other questions about its evidence."""
+    guests, renamer = Guests(annotated, settings.seed), Renamer(items, settings.seed)
+    for state in states:
+        wanted = [*cases(state), *guests.of(state)]
+        yield pack(branches(state, wanted, engine, settings.max_tokens, renamer))
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,18 +146,18 @@ def fit(model: PreTrainedModel, packed: Sequence[Packed], settings: MiniReaderSe
 
 def _backward(model: PreTrainedModel, batch: Sequence[Packed]) -> float:
     """Gradients of one step, added up over pairs of states to bound the memory; returns the step's loss."""
-    targets = sum(len(one.targets) for one in batch)
+    weight = sum(sum(one.weights) for one in batch)
     total = 0.0
     for start in range(0, len(batch), _AT_ONCE):
         part = batch[start : start + _AT_ONCE]
-        loss = completion_loss(model, part) * (sum(len(one.targets) for one in part) / targets)
+        loss = completion_loss(model, part) * (sum(sum(one.weights) for one in part) / weight)
         loss.backward()  # type: ignore[no-untyped-call]
         total += loss.item()
     return total
 
 
 def completion_loss(model: PreTrainedModel, sequences: Sequence[Packed]) -> torch.Tensor:
-    """Mean cross-entropy of the completion tokens; logits are computed for those alone."""
+    """Weighted mean cross-entropy of the completion tokens; logits are computed for those alone."""
     batch = collate(sequences, pad=0)
     hidden = model.base_model(
         input_ids=batch["input_ids"],
@@ -150,7 +166,8 @@ def completion_loss(model: PreTrainedModel, sequences: Sequence[Packed]) -> torc
         use_cache=False,
     ).last_hidden_state
     logits = model.lm_head(hidden[batch["rows"], batch["sources"]])
-    return cross_entropy(logits.float(), batch["targets"])
+    losses = cross_entropy(logits.float(), batch["targets"], reduction="none")
+    return (losses * batch["weights"]).sum() / batch["weights"].sum()
 
 
 def save_adapter(adapter: PeftModel, directory: Path) -> None:
@@ -158,8 +175,9 @@ def save_adapter(adapter: PeftModel, directory: Path) -> None:
     state = get_peft_model_state_dict(adapter)
     tensors = {name: value.detach().to(torch.bfloat16).contiguous() for name, value in state.items()}
     save_file(tensors, directory / ADAPTER_WEIGHTS, metadata={"format": "pt"})
-    config = adapter.peft_config["default"]
+    config = cast(LoraConfig, adapter.peft_config["default"])
     config.base_model_name_or_path = "SmolLM2-135M-Instruct"
+    config.target_modules = list(TARGETS)  # a set would be written in another order each time
     config.inference_mode = True
     config.save_pretrained(str(directory))
 
