@@ -44,7 +44,7 @@ def stage_spec(project: Project, stage: str, name: str = "") -> str:
     if stage not in STAGES:
         raise ConfigError(f"unknown stage {stage!r}; there are {', '.join(STAGES)}")
     _check_name(project, stage, name)
-    return json.dumps(_settings(project, stage, name), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return json.dumps(_settings(project, stage, name), ensure_ascii=False, separators=(",", ":"))
 
 
 def table_names(project: Project) -> tuple[str, ...]:

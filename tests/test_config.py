@@ -248,3 +248,10 @@ def test_configuration_and_command_line_load_no_model_library() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     assert done.stdout.strip() == "[]"
+
+
+def test_table_rows_come_in_the_order_of_the_configuration() -> None:
+    project = load_config(Path("config/mini.yaml"))
+    rows = json.loads(stage_spec(project, "table", "tokens"))["methods"]
+    assert tuple(rows) == (*project.config.methods, *project.config.ablations)
+    assert tuple(rows) != tuple(sorted(rows)), "the configuration's order must differ from the alphabet's to show it"

@@ -259,7 +259,8 @@ def test_command_writes_three_files_and_repeats_them(tmp_path: Path, metrics: li
     arguments = ["table", "main", "--spec", _settings().model_dump_json(), *(f"--metrics={m}" for m in metrics)]
     assert main([*arguments, "--out", str(tmp_path / "a" / "main")]) == 0
     assert main([*arguments, "--out", str(tmp_path / "b" / "main")]) == 0
-    assert sorted(p.name for p in (tmp_path / "a").iterdir()) == ["main.csv", "main.md", "main.tex"]
+    made = sorted(p.name for p in (tmp_path / "a").iterdir() if not p.name.startswith("."))
+    assert made == ["main.csv", "main.md", "main.tex"]
     for ending in ("md", "csv", "tex"):
         first, second = ((tmp_path / d / f"main.{ending}").read_bytes() for d in "ab")
         assert first == second
