@@ -21,6 +21,8 @@ rule encoder:
         f"{RESULTS}/logs/encoder.log",
     benchmark:
         f"{RESULTS}/benchmarks/encoder.tsv"
+    # Most methods and the decisions wait for it; the other runs fill the time beside it.
+    priority: 1
     conda:
         MODEL_ENV
     threads: CONFIG.jobs.training_threads

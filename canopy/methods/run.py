@@ -42,11 +42,11 @@ def run(settings: RunSettings, places: Places, out: Path, shard: int = 0, shards
     }
     journal = Journal(out, key)
     resumed = len(journal.batches)
-    try:
-        batches = run_batches(questions, settings, tools, journal)
-    finally:
-        journal.close()
     with artefacts.build(out, "run", settings.model_dump(mode="json"), used) as artefact:
+        try:
+            batches = run_batches(questions, settings, tools, journal)
+        finally:
+            journal.close()
         write(artefact.path, batches)
         artefact.facts |= summary(batches) | {"shard": shard, "shards": shards, "batches_resumed": resumed}
     journal.remove()
