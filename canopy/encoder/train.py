@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 import time
 from collections.abc import Sequence
@@ -110,7 +111,7 @@ class Trainer:
         optimiser = torch.optim.AdamW(parameters, lr=settings.learning_rate, weight_decay=0.01)
         batches = _batches(train, settings)
         schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, _warm_up_then_linear(len(batches)))
-        every = max(1, len(batches) // (settings.epochs * settings.evaluations_per_epoch))
+        every = math.ceil(len(batches) / (settings.epochs * settings.evaluations_per_epoch))
         curve = [self._evaluate(0, float("nan"), dev, dev_queries)]
         self._keep(0)
         losses: list[float] = []
