@@ -58,6 +58,7 @@ def build(out: Path, stage: str, settings: Mapping[str, Any], inputs: Sequence[P
         settings: the section of the configuration that the stage used.
         inputs: files or artefact directories (judged by their manifest) to be named by content hash.
     """
+    _check_replaceable(out, inputs)
     started = time.monotonic()
     partial = out.with_name(f".{out.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
@@ -74,6 +75,15 @@ def build(out: Path, stage: str, settings: Mapping[str, Any], inputs: Sequence[P
         raise
 
 
+def _check_replaceable(out: Path, inputs: Sequence[Path]) -> None:
+    """Refuse to replace a file, or a directory with the inputs or the working directory in it."""
+    if out.exists() and not out.is_dir():
+        raise UserError(f"{out} is a file: give another directory to make")
+    for kept in (Path.cwd(), *inputs):
+        if kept.resolve().is_relative_to(out.resolve()):
+            raise UserError(f"{out} would be replaced with {kept} in it: give another directory to make")
+
+
 def read_manifest(directory: Path) -> dict[str, Any]:
     """The manifest of a finished artefact.
 
@@ -85,9 +95,11 @@ def read_manifest(directory: Path) -> dict[str, Any]:
         manifest = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise UserError(f"{directory} has no {MANIFEST}: the stage that makes it has not finished, run it") from error
-    except ValueError as error:
+    except OSError as error:
+        raise UserError(f"{path} cannot be read: {error.strerror}: give the directory of a finished stage") from error
+    except (ValueError, RecursionError) as error:
         raise UserError(f"{path} is not JSON ({error}): remove {directory} and rerun its stage") from error
-    if not isinstance(manifest, dict) or "files" not in manifest:
+    if not isinstance(manifest, dict) or not {"files", "facts", "settings"} <= manifest.keys():
         raise UserError(f"{path} is not a manifest: remove {directory} and rerun its stage")
     return manifest
 

@@ -9,6 +9,7 @@ parameter of the job's rule, so that a change reruns the stages it affects and n
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -17,7 +18,7 @@ import yaml
 from pydantic import Field
 
 from canopy.errors import ConfigError
-from canopy.methods.registry import load_methods
+from canopy.methods.registry import UniqueKeyLoader, load_methods
 from canopy.settings.base import Settings
 from canopy.settings.corpora import MiniRawSettings, ParseSettings
 from canopy.settings.encoder import (
@@ -34,6 +35,7 @@ Benchmark = Literal["nq", "hotpotqa", "ottqa", "mmqa", "lvbench"]
 
 MEDIA_BENCHMARKS = ("mmqa", "lvbench")
 METHODS_FILE = "methods.yaml"
+_ADAPTER = re.compile(r"package:[A-Za-z0-9_-]+\Z")
 # Section -> keys that it takes from elsewhere in the configuration: (key, where it is given).
 SHARED: dict[str, tuple[tuple[str, str], ...]] = {
     "parsing": (("segment_seconds", "video.segment_seconds"), ("clip_seconds", "video.clip_seconds")),
@@ -133,10 +135,10 @@ def load_config(path: Path) -> Project:
         ConfigError: one line that names the file, the key and the fault.
     """
     try:
-        raw = yaml.safe_load(path.read_text(encoding="utf-8"))
+        raw = yaml.load(path.read_text(encoding="utf-8"), Loader=UniqueKeyLoader)  # a SafeLoader
     except FileNotFoundError as error:
         raise ConfigError(f"{path}: there is no such file") from error
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
         raise ConfigError(f"{path}: cannot be read as YAML: {error}") from error
     return check_config(raw, str(path), methods_file(path))
 
@@ -264,7 +266,7 @@ def _faults(config: Config, known: Mapping[str, MethodSettings], methods: Path) 
 def _adapter_faults(config: Config) -> Iterable[str]:
     adapter = config.reader.adapter
     if adapter.startswith("package:"):
-        if not packaged_adapter(adapter).is_dir():
+        if not _ADAPTER.match(adapter) or not packaged_adapter(adapter).is_dir():
             yield f"reader.adapter: the package has no adapter {adapter!r}"
     elif adapter != "none" and adapter != f"{config.results}/mini-reader" and not Path(adapter).is_dir():
         yield f"reader.adapter: {adapter} is not a folder; give package:NAME, a folder with an adapter, or none"

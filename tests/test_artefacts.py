@@ -129,3 +129,32 @@ def test_json_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
         write_json(path, {"a": {1}})
     assert path.read_bytes() == before
     assert [p.name for p in tmp_path.iterdir()] == ["a.json"]
+
+
+def test_a_file_is_not_replaced_by_a_directory(tmp_path: Path) -> None:
+    (tmp_path / "notes").write_text("mine")
+    with pytest.raises(UserError, match="is a file"):
+        make(tmp_path / "notes")
+    assert (tmp_path / "notes").read_text() == "mine"
+
+
+def test_a_directory_with_the_inputs_or_the_working_directory_is_not_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    raw = tmp_path / "data" / "raw.json"
+    raw.parent.mkdir()
+    raw.write_text("mine")
+    with pytest.raises(UserError, match=r"raw\.json in it"):
+        make(tmp_path / "data", inputs=(raw,))
+    monkeypatch.chdir(raw.parent)
+    with pytest.raises(UserError, match="in it"):
+        make(tmp_path)
+    assert raw.read_text() == "mine"
+
+
+def test_a_file_given_for_a_directory_and_a_manifest_without_settings_are_told(tmp_path: Path) -> None:
+    (tmp_path / MANIFEST).write_text('{"files": {}}')
+    with pytest.raises(UserError, match="is not a manifest"):
+        read_manifest(tmp_path)
+    with pytest.raises(UserError, match="cannot be read"):
+        read_manifest(tmp_path / MANIFEST)

@@ -102,3 +102,8 @@ def test_a_second_process_waits_for_the_first_to_end(tmp_path: Path) -> None:
         for process in (first, second):
             process.kill()
             process.communicate()
+
+
+def test_an_out_without_a_name_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["corpus", "--out", ".", "--parsed", "x", "--spec", "{}"]) == 2
+    assert "--out .: cannot write there" in capsys.readouterr().err

@@ -115,6 +115,7 @@ def test_shipped_configurations_are_right(path: Path) -> None:
         ("training.encoder", {}, ["training.encoder", "`encoder`"]),
         ("reader.adapter", "package:none_such", ["reader.adapter", "none_such"]),
         ("reader.adapter", "no/where", ["reader.adapter", "no/where"]),
+        ("reader.adapter", "package:..", ["reader.adapter", "package:.."]),
         ("reader.adapter", "results/mini/mini-reader", []),
         ("reader.adapter", "none", []),
         ("reader.answer_tokens", 2000, ["reader.context_tokens"]),
@@ -139,11 +140,25 @@ def test_faults_are_told_on_one_line(
         assert word in err
 
 
-@pytest.mark.parametrize("text", ["", "- a\n- b\n", "name: [\n", "\x00"])
+@pytest.mark.parametrize("text", ["", "- a\n- b\n", "name: [\n", "\x00", "&a\nname: *a\n"])
 def test_files_that_are_no_configuration(tmp_path: Path, text: str) -> None:
     file = tmp_path / "mine.yaml"
     file.write_text(text)
     with pytest.raises(ConfigError, match=r"mine\.yaml"):
+        load_config(file)
+
+
+def test_a_repeated_key_is_a_fault_and_not_the_last_one(tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text((ROOT / "config" / "mini.yaml").read_text() + "\nseed: 14\n")
+    with pytest.raises(ConfigError, match=r"mine\.yaml.*'seed' is given twice"):
+        load_config(file)
+
+
+def test_a_date_is_named_by_its_value(tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text((ROOT / "config" / "mini.yaml").read_text().replace("name: mini", "name: 2026-01-31"))
+    with pytest.raises(ConfigError, match=r"mine\.yaml: 2026-01-31 is a date"):
         load_config(file)
 
 

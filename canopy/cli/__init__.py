@@ -95,7 +95,7 @@ def _alone(out: str | None) -> Iterator[None]:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         stream = path.with_name(f".{path.name}.lock").open("w", encoding="utf-8")
-    except OSError as error:
+    except (OSError, ValueError) as error:  # ValueError: no name, like "."
         raise UserError(f"--out {out}: cannot write there: {error}") from error
     with stream:
         try:

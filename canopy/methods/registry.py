@@ -15,10 +15,11 @@ SWITCHES = ("routing", "rounds", "compression", "follow_up")
 _NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
 
 
-class _UniqueKeyLoader(yaml.SafeLoader):
+class UniqueKeyLoader(yaml.SafeLoader):
     """Safe YAML in which a repeated key is an error and not silently the last one's value."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        """A mapping, once its keys are known to differ."""
         keys = [self.construct_object(key, deep=True) for key, _ in node.value]
         for number, key in enumerate(keys):
             if key in keys[:number]:
@@ -35,7 +36,7 @@ def load_methods(path: Path) -> dict[str, MethodSettings]:
             method by exactly one switch.
     """
     try:
-        raw = yaml.load(path.read_text(encoding="utf-8"), Loader=_UniqueKeyLoader)  # a SafeLoader
+        raw = yaml.load(path.read_text(encoding="utf-8"), Loader=UniqueKeyLoader)  # a SafeLoader
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise ConfigError(f"{path}: cannot be read as YAML: {error}") from error
     if not isinstance(raw, dict) or not raw:

@@ -54,4 +54,7 @@ def _load(text: str, where: str) -> Any:
             raise UserError(f"{where}: {twice!r} occurs twice in one object, keep one")
         return record
 
-    return json.loads(text, object_pairs_hook=unique)
+    try:
+        return json.loads(text, object_pairs_hook=unique)
+    except RecursionError as error:
+        raise UserError(f"{where}: brackets are nested too deeply") from error

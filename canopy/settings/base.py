@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Self
+from typing import NoReturn, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -26,7 +26,7 @@ class Settings(BaseModel):
         try:
             text = Path(spec[1:]).read_text(encoding="utf-8") if spec.startswith("@") else spec
             raw = json.loads(text)
-        except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise ConfigError(
                 f"--spec is not a JSON object or @FILE ({error}); `canopy spec STAGE` prints one"
             ) from error
@@ -36,9 +36,14 @@ class Settings(BaseModel):
     def check(cls, raw: object, where: str) -> Self:
         """Validate plain data; ``where`` names the file or option in the error message."""
         try:
-            return cls.model_validate_json(json.dumps(raw))
-        except (ValidationError, TypeError) as error:
+            return cls.model_validate_json(json.dumps(raw, default=_foreign))
+        except (ValidationError, TypeError, ValueError, RecursionError) as error:
             raise ConfigError(f"{where}: {explain(error)}") from error
+
+
+def _foreign(value: object) -> NoReturn:
+    """YAML has dates and sets, JSON has not."""
+    raise TypeError(f"{value!s} is a {type(value).__name__}, which has no meaning here: put it in quotes")
 
 
 def explain(error: Exception) -> str:
