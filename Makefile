@@ -29,6 +29,7 @@ ALONE := $(if $(shell command -v flock),flock --nonblock --conflict-exit-code 75
 SNAKEMAKE := $(BIN)/snakemake --configfile config/$(CONFIG).yaml --cores $(CORES)
 
 tables: $(STAMP)
+	@$(BIN)/canopy check --config config/$(CONFIG).yaml
 	@$(ALONE) sh -c 'if [ -n "$$(ls .snakemake/locks 2>/dev/null)" ]; then $(SNAKEMAKE) --unlock; fi; \
 	  $(SNAKEMAKE) all_tables --rerun-incomplete --show-failed-logs' || { code=$$?; \
 	  if [ $$code -eq 75 ]; then echo "make: another make tables is running in this folder" >&2; fi; exit $$code; }

@@ -134,13 +134,21 @@ def load_config(path: Path) -> Project:
     Raises:
         ConfigError: one line that names the file, the key and the fault.
     """
+    return check_config(read_config(path), str(path), methods_file(path))
+
+
+def read_config(path: Path) -> object:
+    """The plain data of a YAML file in which no key is given twice.
+
+    Raises:
+        ConfigError: there is no such file, or it is not such YAML.
+    """
     try:
-        raw = yaml.load(path.read_text(encoding="utf-8"), Loader=UniqueKeyLoader)  # a SafeLoader
+        return yaml.load(path.read_text(encoding="utf-8"), Loader=UniqueKeyLoader)  # a SafeLoader
     except FileNotFoundError as error:
         raise ConfigError(f"{path}: there is no such file") from error
     except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
         raise ConfigError(f"{path}: cannot be read as YAML: {error}") from error
-    return check_config(raw, str(path), methods_file(path))
 
 
 def methods_file(config: Path | None) -> Path:

@@ -13,7 +13,7 @@ os.environ.update(
 )
 
 from canopy import specs
-from canopy.config import check_config, methods_file
+from canopy.config import check_config, methods_file, read_config
 from canopy.errors import UserError
 from canopy.provenance import code_digest
 
@@ -22,6 +22,9 @@ def checked_project():
     """The configuration, or one line that says what is wrong with it and exit code 2."""
     files = [Path(f) for f in workflow.configfiles]
     try:
+        # Snakemake has read them already, but lets the last of two equal keys win.
+        for file in files:
+            read_config(file)
         where = ", ".join(os.path.relpath(f) for f in files)
         return check_config(config, where, methods_file(files[-1]))
     except UserError as error:

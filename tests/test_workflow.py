@@ -72,6 +72,13 @@ def test_a_bad_configuration_stops_before_any_job(workflow: Path, dry: list[str]
     assert not (workflow / "results").exists()
 
 
+def test_a_key_given_twice_is_refused(workflow: Path) -> None:
+    edited(workflow / "config" / "tiny.yaml", "seed: 13\n", "seed: 13\nseed: 14\n")
+    done = snakemake(workflow, "-n")
+    assert done.returncode == 2
+    assert "config/tiny.yaml" in done.stderr and "'seed' is given twice" in done.stderr
+
+
 def test_an_override_on_the_command_line_is_checked(workflow: Path) -> None:
     done = snakemake(workflow, "-n", "--config", "methods=[canopi]")
     assert done.returncode == 2
