@@ -87,5 +87,5 @@ def _check_made(settings: RunSettings, folder: Path, file: Path) -> None:
     if missing:
         targets = " ".join(str(folder / stage / MANIFEST) for stage in missing)
         raise UserError(
-            f"{folder}: not made yet: {', '.join(missing)}; run: snakemake --cores 2 --configfile {file} {targets}"
+            f"{folder}: not made yet: {', '.join(missing)}; run: snakemake {targets} --cores 2 --configfile {file}"
         )

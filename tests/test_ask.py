@@ -64,7 +64,9 @@ def test_command_prints_what_a_person_checks(built: Path, capsys: pytest.Capture
 
 def test_missing_stage_gives_the_command(built: Path, tmp_path: Path) -> None:
     (built / "index" / "manifest.json").unlink()
-    with pytest.raises(UserError, match=r"not made yet: index; run: snakemake .*results/mini/index/manifest\.json"):
+    # --configfile takes all words that follow it, so it comes last.
+    told = r"not made yet: index; run: snakemake \S*results/mini/index/manifest\.json --cores 2 --configfile \S+$"
+    with pytest.raises(UserError, match=told):
         ask(QUESTION, MINI, "canopy")
     assert ask(QUESTION, MINI, "no_retrieval").evidence == [], "needs no index"
 

@@ -177,6 +177,24 @@ def test_given_raw_files_are_accepted(tmp_path: Path) -> None:
         stage_spec(project, "mini-raw")
 
 
+def test_check_lists_the_raw_files_by_kind(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("nq/biencoder-nq-train.json", "nq/biencoder-nq-dev.json.gz", "hotpotqa/readme.txt"):
+        (tmp_path / "raw" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "raw" / name).write_text("x")
+    file = tmp_path / "mine.yaml"
+    raw = changed("raw", {"root": str(tmp_path / "raw")}) | {"constructed": False, "benchmarks": ["nq"]}
+    file.write_text(yaml.safe_dump(raw))
+    assert main(["check", "--config", str(file)]) == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["2", "biencoder-nq-{train,dev}.json"] in lines
+    assert ["0", "psgs_w100.tsv"] in lines
+
+    file.write_text(yaml.safe_dump(raw | {"benchmarks": ["nq", "hotpotqa"]}))
+    assert main(["check", "--config", str(file)]) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and "hotpot_{train_v1.1" in err
+
+
 def test_schema_file_is_not_stale() -> None:
     stored = json.loads((ROOT / "config" / "schema.json").read_text())
     assert stored == schema(), "run: canopy check --write-schema config/schema.json"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import importlib
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -69,6 +70,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     wanted = next((a for a in arguments if not a.startswith("-")), None)
+    # PEFT asks Transformers for an attribute under its old name: nothing that a user could act on.
+    warnings.filterwarnings("ignore", message="`is_gradient_checkpointing` is deprecated", category=FutureWarning)
     try:
         with _alone(_value_of("--out", arguments)):
             build_app(wanted)(arguments, prog_name="canopy")

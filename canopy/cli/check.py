@@ -14,7 +14,10 @@ def command(
         Path | None, typer.Option(help="Write the JSON schema of configurations to this file instead.")
     ] = None,
 ) -> None:
-    """Check a configuration: keys, types, ranges, names of methods, raw files. Exit code 2 when it is wrong."""
+    """Check a configuration: keys, types, ranges, names of methods, raw files. Exit code 2 when it is wrong.
+
+    Given raw files are looked for by name, not read: each kind is listed with the number of files found.
+    """
     from canopy.artefacts import write_json
     from canopy.config import load_config, named_config, schema
 
@@ -23,5 +26,19 @@ def command(
         return
     path = named_config(config)
     project = load_config(path)
-    benchmarks = ", ".join(project.config.benchmarks)
-    print(f"{path} is right: {len(project.methods)} methods and ablations on {benchmarks}")
+    benchmarks, root = project.config.benchmarks, project.config.raw.root
+    files = [_raw_files(b, Path(root) / b) for b in benchmarks] if root is not None else []
+    print(f"{path} is right: {len(project.methods)} methods and ablations on {', '.join(benchmarks)}", *files, sep="\n")
+
+
+def _raw_files(benchmark: str, folder: Path) -> str:
+    from canopy.corpora.files import find
+    from canopy.corpora.parse import PARSERS
+
+    kinds, _ = PARSERS[benchmark]
+    found = find(benchmark, [folder], kinds)
+    names: dict[str, list[str]] = {}
+    for kind in kinds:
+        names.setdefault(kind.name, []).append(kind.shown)
+    counts = [f"  {len(found.of(name)):>7,}  {' or '.join(shown)}" for name, shown in names.items()]
+    return "\n".join([f"{folder}: files found", *counts])

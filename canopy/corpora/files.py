@@ -64,6 +64,7 @@ def find(benchmark: str, paths: Sequence[Path], kinds: Sequence[Kind]) -> Found:
         UserError: a path does not exist, a file given by itself is not recognised, or nothing matches.
     """
     found = Found()
+    seen: set[tuple[str, RawFile]] = set()  # folders of one-record files hold ten thousand
     for path in paths:
         if not path.exists():
             raise UserError(f"{path} does not exist: give files or folders of {benchmark} ({_looked_for(kinds)})")
@@ -75,8 +76,9 @@ def find(benchmark: str, paths: Sequence[Path], kinds: Sequence[Kind]) -> Found:
             if kind is not None:
                 group = str(file.parent if kind.by_folder else file)
                 raw = RawFile(file, group)
-                if raw not in found.kinds.setdefault(kind.name, []):
-                    found.kinds[kind.name].append(raw)
+                if (kind.name, raw) not in seen:
+                    seen.add((kind.name, raw))
+                    found.kinds.setdefault(kind.name, []).append(raw)
     if not found.kinds:
         where = ", ".join(str(p) for p in paths)
         raise UserError(f"no {benchmark} files in {where}: looked for {_looked_for(kinds)}, plain or .gz/.bz2/.zst")
