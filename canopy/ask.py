@@ -80,9 +80,7 @@ def ask(question: str, config: str, method: str, results: Path | None = None) ->
 
 
 def _check_made(settings: RunSettings, folder: Path, file: Path) -> None:
-    needed = ["corpus", "reader-model"]
-    needed += ["index"] if settings.method.rounds else []
-    needed += ["encoder"] if settings.method.compression == "fine_tuned" else []
+    needed = ("corpus", "reader-model", *settings.method.needs)
     missing = [stage for stage in needed if not (folder / stage / MANIFEST).is_file()]
     if missing:
         targets = " ".join(str(folder / stage / MANIFEST) for stage in missing)

@@ -31,7 +31,7 @@ _OUTPUT_KEYS = {"critic": "verdict_tokens", "reason": "reason_tokens", "route": 
 
 
 def stage_spec(project: Project, stage: str, name: str = "") -> str:
-    """The settings of one job as a JSON object on one line, keys sorted.
+    """The settings of one job as a JSON object on one line; its order is the configuration's.
 
     Args:
         project: the checked configuration.

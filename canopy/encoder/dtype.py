@@ -6,22 +6,13 @@ import json
 from pathlib import Path
 from typing import Literal
 
-import torch
-
 from canopy.artefacts import MANIFEST
+from canopy.devices import encoder_device, has_bfloat16
 
 Dtype = Literal["float32", "bfloat16"]
 
 # Share of decisions that must be the same in bfloat16 as in float32.
 LEAST_AGREEMENT = 0.995
-
-
-def has_bfloat16() -> bool:
-    """Whether the device multiplies bfloat16 natively (GPU, AVX-512 BF16 or AMX)."""
-    if torch.cuda.is_available():
-        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
-    capabilities = torch.cpu.get_capabilities()
-    return bool(capabilities.get("avx512_bf16") or capabilities.get("amx_bf16"))
 
 
 def chosen(agreement: float | None) -> Dtype:
@@ -36,4 +27,4 @@ def noted(encoder: Path, nodes: Literal["frozen", "fine_tuned"]) -> Dtype:
         found = facts["dtype"][nodes]
     except (OSError, ValueError, KeyError, TypeError):
         return "float32"
-    return "bfloat16" if found == "bfloat16" and has_bfloat16() else "float32"
+    return "bfloat16" if found == "bfloat16" and has_bfloat16(encoder_device()) else "float32"

@@ -16,9 +16,10 @@ from transformers import AutoModel, AutoTokenizer
 from transformers.utils.logging import disable_progress_bar
 
 from canopy.artefacts import sha256_file
+from canopy.devices import encoder_device
 from canopy.encoder.dtype import noted
-from canopy.encoder.pinned import MINILM_SHA256, checked, minilm_folder
 from canopy.errors import UserError
+from canopy.pinned import MINILM, pinned_file
 from canopy.settings.encoder import EncoderSettings
 
 ADAPTER_FILE = "adapter_model.safetensors"
@@ -70,17 +71,16 @@ class TextEncoder:
         Raises:
             UserError: weights or adapter are missing, or the weights are not the pinned ones.
         """
-        folder = checked(minilm_folder(), MINILM_SHA256)
+        folder = pinned_file(MINILM).parent
         model = load_model(folder)
-        identity = MINILM_SHA256
+        identity = MINILM.sha256
         if adapter is not None:
             model = _merged(model, adapter)
             identity += sha256_file(adapter / ADAPTER_FILE)
         chosen = dtype or settings.dtype
         if chosen == "auto":
             chosen = noted(adapter, "fine_tuned") if adapter else "float32"
-        device = "cuda" if torch.cuda.is_available() else "cpu"
-        model = model.to(device=device, dtype={"float32": torch.float32, "bfloat16": torch.bfloat16}[chosen])
+        model = model.to(device=encoder_device(), dtype={"float32": torch.float32, "bfloat16": torch.bfloat16}[chosen])
         return cls(model, load_tokenizer(folder), settings, identity)
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:

@@ -18,11 +18,12 @@ from safetensors.torch import save_file
 
 from canopy.artefacts import build
 from canopy.contracts import Question, read_questions
-from canopy.encoder.dtype import chosen, has_bfloat16
+from canopy.devices import encoder_device, has_bfloat16
+from canopy.encoder.dtype import chosen
 from canopy.encoder.model import ADAPTER_FILE, TextEncoder, embed, load_model, padded, same_width, tokenize
 from canopy.encoder.pairs import Floats, PairSet, accuracy, decide, pair_set, read_pairs
-from canopy.encoder.pinned import minilm_folder
 from canopy.errors import UserError
+from canopy.pinned import MINILM, pinned_file
 from canopy.preferences import gold_items
 from canopy.progress import track
 from canopy.settings.encoder import EncoderSettings, TrainingSettings
@@ -83,7 +84,7 @@ class Trainer:
         self._settings = settings
         self._tokenizer = tokenizer
         self._device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-        base = load_model(minilm_folder())
+        base = load_model(pinned_file(MINILM).parent)
         last = int(base.config.num_hidden_layers)  # type: ignore[union-attr, arg-type]
         config = LoraConfig(
             r=settings.rank,
@@ -94,7 +95,7 @@ class Trainer:
         )
         # Evaluation mode: without dropout the loss is of the scores that inference will compare.
         self._model: PeftModel = get_peft_model(base, config).to(self._device).eval()
-        self._autocast = has_bfloat16()
+        self._autocast = has_bfloat16(self._device.type)
         self._best: dict[str, torch.Tensor] = {}
         self.best_step = 0
         self.forward_seconds = 0.0
@@ -242,7 +243,7 @@ def _measure(
         facts["dev"][name] = {key: round(value, 4) for key, value in accuracy(dev, descends).items()}
         seconds += exact.forward_seconds
         agreement = None
-        if has_bfloat16():
+        if has_bfloat16(encoder_device()):
             coarse = TextEncoder.load(settings, own, "bfloat16")
             agreement = float((decide(*dev.scores(queries, coarse.encode(dev.texts))) == descends).mean())
             seconds += coarse.forward_seconds

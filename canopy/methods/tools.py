@@ -32,23 +32,17 @@ class Places:
         Raises:
             UserError: one is missing or unfinished; the message names the option.
         """
-        method = settings.method
         needed = [("--corpus", self.corpus, "canopy corpus"), ("--reader", self.reader, "canopy reader-model")]
-        if method.rounds:
-            needed.append(("--index", _given(self.index, "--index", settings.name), "canopy index"))
-        if method.compression == "fine_tuned":
-            needed.append(("--encoder", _given(self.encoder, "--encoder", settings.name), "canopy encoder"))
+        for name in settings.method.needs:
+            directory = {"index": self.index, "encoder": self.encoder}[name]
+            if directory is None:
+                raise UserError(f"method {settings.name} needs --{name} DIR")
+            needed.append((f"--{name}", directory, f"canopy {name}"))
         for option, directory, command in needed:
             if not directory.is_dir():
                 raise UserError(f"{option} {directory}: no such directory; `{command}` makes it")
             read_manifest(directory)
         return [directory for _, directory, _ in needed]
-
-
-def _given(directory: Path | None, option: str, method: str) -> Path:
-    if directory is None:
-        raise UserError(f"method {method} needs {option} DIR")
-    return directory
 
 
 @dataclass

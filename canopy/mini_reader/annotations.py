@@ -72,8 +72,8 @@ def read_annotations(path: Path, questions: Iterable[Question], items: Sequence[
 
 
 def answer_text(question: Question) -> str:
-    """The answer as the reader is to write it: the first accepted one, or all parts of a list."""
-    return ", ".join(question.answers) if question.answer_kind == "list" else question.answers[0]
+    """The answer as the reader is to write it: the first accepted one, or all parts of a list as metrics split it."""
+    return "; ".join(question.answers) if question.answer_kind == "list" else question.answers[0]
 
 
 def words(text: str) -> frozenset[str]:

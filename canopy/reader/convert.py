@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from canopy.artefacts import build
-from canopy.reader.pinned import pinned_gguf
+from canopy.pinned import SMOLLM2, pinned_file
 from canopy.settings.runs import ReaderModelSettings
 
 
@@ -23,7 +23,7 @@ def run(settings: ReaderModelSettings, out: Path) -> None:
     from transformers.utils import logging
 
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-    gguf = pinned_gguf()
+    gguf = pinned_file(SMOLLM2)
     with build(out, "reader-model", settings.model_dump(mode="json"), [gguf]) as artefact:
         model = AutoModelForCausalLM.from_pretrained(
             gguf.parent,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -16,6 +16,7 @@ from transformers.utils import logging as transformers_logging
 
 import canopy
 from canopy.artefacts import read_manifest, sha256_file
+from canopy.devices import has_bfloat16
 from canopy.errors import UserError
 from canopy.reader.decode import greedy
 from canopy.reader.prefixes import Prefixes
@@ -159,7 +160,7 @@ def load_engine(settings: ReaderSettings, model_dir: Path) -> TransformersEngine
     if not (model_dir / WEIGHTS).is_file() or sha256_file(model_dir / WEIGHTS) != weights:
         raise UserError(f"{model_dir / WEIGHTS} is not what its manifest says: remove {model_dir}, rerun reader-model")
     adapter = adapter_dir(settings.adapter)
-    dtype = choose_dtype(settings.dtype)
+    dtype = choose_dtype(settings.dtype, has_bfloat16())
     # Merged in float32 and rounded once.
     model: PreTrainedModel = AutoModelForCausalLM.from_pretrained(
         model_dir, dtype=torch.float32 if adapter else dtype, local_files_only=True, use_safetensors=True
@@ -212,14 +213,8 @@ def merge_adapter(model: PreTrainedModel, adapter: Path) -> PreTrainedModel:
     return merged
 
 
-def choose_dtype(name: str, has_bfloat16: Callable[[], bool] | None = None) -> torch.dtype:
+def choose_dtype(name: str, native: bool) -> torch.dtype:
     """The computing type; ``auto`` is bfloat16 only where the processor multiplies it natively, else float32."""
     if name == "auto":
-        return torch.bfloat16 if (has_bfloat16 or processor_has_bfloat16)() else torch.float32
+        return torch.bfloat16 if native else torch.float32
     return {"float32": torch.float32, "bfloat16": torch.bfloat16}[name]
-
-
-def processor_has_bfloat16() -> bool:
-    """Whether the processor has bfloat16 multiplication (AVX-512 BF16 or AMX)."""
-    capabilities = torch.cpu.get_capabilities()
-    return bool(capabilities.get("avx512_bf16") or capabilities.get("amx_bf16"))

@@ -43,6 +43,12 @@ class MethodSettings(Settings):
     ablates: str = Field("", description="the method this one differs from by one switch; empty for a method")
     label: str = Field("", description="name in tables")
 
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """What a run reads besides corpus and reader: no index without rounds, an encoder only if it is fine-tuned."""
+        needed = {"index": self.rounds > 0, "encoder": self.rounds > 0 and self.compression == "fine_tuned"}
+        return tuple(name for name, is_needed in needed.items() if is_needed)
+
 
 class RunSettings(Settings):
     """One method over one shard of the test questions."""
