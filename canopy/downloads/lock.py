@@ -81,5 +81,10 @@ class LockFile:
         raise UserError(f"{self.path}: the entry {key} needs url, bytes and sha256: restore or remove it")
 
 
+def lock_beside(root: Path) -> Path:
+    """Where the lock file is unless another is named: beside the raw root, so that it can be kept with the project."""
+    return root.parent / LOCK_FILE
+
+
 def _plain(entry: Entry) -> dict[str, Any]:
     return {name: value for name, value in asdict(entry).items() if value is not None}

@@ -217,9 +217,7 @@ FILES: dict[str, tuple[OfficialFile, ...]] = {
         OfficialFile(
             "MMQA_texts.jsonl.gz", f"{_MMQA}MMQA_texts.jsonl.gz", _MMQA_LICENCE, "paragraphs", size=45_900_000
         ),
-        OfficialFile(
-            "MMQA_tables.jsonl.gz", f"{_MMQA}MMQA_tables.jsonl.gz", _MMQA_LICENCE, "tables", size=10_300_000
-        ),
+        OfficialFile("MMQA_tables.jsonl.gz", f"{_MMQA}MMQA_tables.jsonl.gz", _MMQA_LICENCE, "tables", size=10_300_000),
         OfficialFile(
             "MMQA_images.jsonl.gz", f"{_MMQA}MMQA_images.jsonl.gz", _MMQA_LICENCE, "titles and names of 57,058 images"
         ),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import bz2
 import os
 import re
 import shutil
@@ -37,7 +36,7 @@ class Unpacked:
 
 
 def unpack(archive: Path, how: Unpack, target: Path, temporary: Path) -> Unpacked:
-    """Unpack .zip, .tar, .tar.gz or .tar.bz2 into a temporary folder and rename it to ``target``.
+    """Unpack a .zip, .tar, .tar.gz or .tar.bz2 into a temporary folder and rename it to ``target``.
 
     Args:
         archive: the archive; its kind is told by its content.
@@ -54,7 +53,7 @@ def unpack(archive: Path, how: Unpack, target: Path, temporary: Path) -> Unpacke
     try:
         writer = _Writer(archive, how, temporary)
         with _readable(archive):
-            if zipfile.is_zipfile(archive):
+            if _magic(archive) == b"PK":
                 _zip(archive, writer)
             else:
                 _tar(archive, writer)
@@ -164,7 +163,7 @@ def _zip(path: Path, writer: _Writer) -> None:
 
 
 def _tar(path: Path, writer: _Writer) -> None:
-    with _opened_tar(path) as archive:
+    with tarfile.open(path) as archive:
         for member in track(archive, f"unpacking {path.name}"):
             place = writer.place(member.name)
             if place is None or member.isdir():
@@ -177,17 +176,9 @@ def _tar(path: Path, writer: _Writer) -> None:
                 writer.write(member.name, place, source)
 
 
-@contextmanager
-def _opened_tar(path: Path) -> Iterator[tarfile.TarFile]:
-    # As a stream: a member is written when it is met, and the compressed file is read once.
-    with path.open("rb") as stream:
-        packed = stream.read(3)
-    mode = {b"BZh": "bz2", b"\x1f\x8b\x08": "gz"}.get(packed, "")
-    with (
-        bz2.open(path) if mode == "bz2" else path.open("rb") as plain,
-        tarfile.open(fileobj=plain, mode="r|gz" if mode == "gz" else "r|") as archive,
-    ):
-        yield archive
+def _magic(archive: Path) -> bytes:
+    with archive.open("rb") as stream:
+        return stream.read(2)
 
 
 @contextmanager

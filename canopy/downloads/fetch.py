@@ -153,11 +153,13 @@ def _check(response: requests.Response, url: str) -> None:
 def _check_same(response: requests.Response, known: _Version | None, offset: int, part: Path) -> None:
     """Refuse to go on with a part of another content, also where the server overlooks If-Range."""
     found = _CONTENT_RANGE.fullmatch(response.headers.get("Content-Range", ""))
-    same = known is not None and found is not None and int(found[1]) == offset and offset > 0
-    if same and known and found:
-        same = known.total is None or found[2] in ("*", str(known.total))
-        same = same and _validator(response) in ("", known.validator)
-    if not same:
+    if (
+        known is None
+        or found is None
+        or int(found[1]) != offset
+        or (known.total is not None and found[2] not in ("*", str(known.total)))
+        or _validator(response) not in ("", known.validator)
+    ):
         forget(part)
         raise _Again("the file has changed on the server")
 
