@@ -26,6 +26,7 @@ class MissingFiles(UserError):
     """Files that could not be fetched: one line each with the file, its location, and where to put it."""
 
     def __init__(self, lines: Sequence[str]) -> None:
+        """Keep the lines apart."""
         super().__init__(" ".join(lines))
         self.lines = tuple(lines)
 
@@ -170,8 +171,9 @@ class Downloads:
         now = measure(found)
         if now != Unpacked(entry.files, entry.unpacked_bytes or 0):
             raise UserError(
-                f"{found} holds {now.files:,} files of {now.bytes:,} bytes, but {self.lock.path} has {entry.files:,} of "
-                f"{entry.unpacked_bytes or 0:,}: {_MOVE}, then run `canopy download {self.benchmark}` again"
+                f"{found} holds {now.files:,} files of {now.bytes:,} bytes, but {self.lock.path} has "
+                f"{entry.files:,} of {entry.unpacked_bytes or 0:,}: {_MOVE}, then run "
+                f"`canopy download {self.benchmark}` again"
             )
         return f"{found}: there, as many files and bytes as were unpacked"
 

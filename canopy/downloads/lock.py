@@ -37,8 +37,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class LockFile:
-    """A lock file: JSON, sorted, ``<benchmark>/<file>`` to :class:`Entry`, without dates, so that equal files give
-    equal bytes."""
+    """A lock file: JSON, sorted, ``<benchmark>/<file>`` to :class:`Entry` in it, without dates."""
 
     path: Path
 

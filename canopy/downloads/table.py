@@ -288,7 +288,8 @@ def check_raw_folders(root: str, benchmarks: tuple[str, ...]) -> None:
     note = f"; {NOTES[first]}" if first in NOTES else ""
     raise UserError(
         f"raw.root: the raw files of {first} are missing: {Path(root) / first} is empty or not a folder; "
-        f"`canopy download {first} --root {root}` or `snakemake download_all` fetches its files, or copy them there: "
+        f"`canopy download {first} --root {root}` fetches its files (`snakemake download_all` with your configuration: "
+        "all benchmarks'), or copy them there: "
         f"{files}{note}{also} (docs/raw.md)"
     )
 

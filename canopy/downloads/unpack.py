@@ -174,6 +174,10 @@ def _tar(path: Path, writer: _Writer) -> None:
             writer.claim(member.name, place, member.size)
             with source:
                 writer.write(member.name, place, source)
+        # A compressed file's checksum comes behind the end of the archive in it.
+        rest, left = archive.fileobj, writer.ratio
+        while rest is not None and left > 0 and (block := rest.read(_BLOCK)):
+            left -= len(block)
 
 
 def _magic(archive: Path) -> bytes:
@@ -186,6 +190,7 @@ def _readable(archive: Path) -> Iterator[None]:
     try:
         yield
     except _DAMAGED as error:
-        raise UserError(f"{archive} is damaged or no archive ({error}): remove it and fetch it again") from error
+        reason = str(error).split("\n", 1)[0]
+        raise UserError(f"{archive} is damaged or no archive ({reason}): remove it and fetch it again") from error
     except OSError as error:
-        raise UserError(f"{archive} cannot be unpacked: {error}") from error
+        raise UserError(f"{archive} cannot be unpacked: {error}: if it is damaged, remove it; then rerun") from error
