@@ -14,7 +14,7 @@ os.environ.update(
 
 from canopy import specs
 from canopy.config import check_config, methods_file, read_config
-from canopy.downloads.table import check_raw_folders
+from canopy.downloads.folders import check_raw_folders
 from canopy.errors import UserError
 from canopy.provenance import code_digest
 

@@ -1,8 +1,10 @@
 """Official raw files of the benchmarks, on request only: no other rule depends on these.
 
-Needs: a network.
+Needs: a network, which nodes of a cluster often lack, so these jobs are local.
 Makes: raw.root/<benchmark>/, downloads.lock.json beside raw.root; raw.root/.downloads/<benchmark>.done says that
        all has been fetched and checked once. Remove it to check again.
+
+What a job says goes to the screen and not to the log alone: it names the files to be fetched by hand.
 """
 
 if CONFIG.raw.root is not None:
@@ -16,17 +18,15 @@ if CONFIG.raw.root is not None:
             expand(DOWNLOADED, benchmark=CONFIG.benchmarks),
 
     rule download:
+        """Fetch one benchmark's official raw files, go on after a break, check and unpack them."""
         output:
             touch(DOWNLOADED),
         log:
             f"{RESULTS}/logs/download.{{benchmark}}.log",
-        """Fetch one benchmark's official raw files, go on after a break, check and unpack them."""
-        # Nodes of a cluster often have no network.
         localrule: True
         conda:
             CPU_ENV
         params:
             root=CONFIG.raw.root,
-        # Seen at once, and not in the log alone: it says which files to fetch by hand.
         shell:
             "canopy download {wildcards.benchmark:q} --root {params.root:q} 2>&1 | tee {log:q}"

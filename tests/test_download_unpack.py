@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import shutil
 import stat
 import tarfile
 import zipfile
@@ -13,7 +14,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from canopy.downloads import space
 from canopy.downloads import unpack as module
 from canopy.downloads.table import Unpack
 from canopy.downloads.unpack import measure, unpack
@@ -80,6 +80,11 @@ def test_only_wanted_members_are_taken_and_their_names_stripped(tmp_path: Path) 
         unpack(path, Unpack("data", 2, only=("tables/",)), tmp_path / "other", tmp_path / "temporary")
 
 
+def written(path: Path, content: bytes) -> Path:
+    path.write_bytes(content)
+    return path
+
+
 Bad = Callable[[Path], Path]
 BAD: dict[str, tuple[Bad, str]] = {
     "tar parent": (lambda p: tar(p, ("good", b"1"), ("top/../../evil", b"2")), "leads out"),
@@ -98,8 +103,8 @@ BAD: dict[str, tuple[Bad, str]] = {
     "zip symlink": (lambda p: zipped(p, (zip_link("l"), b"..")), "a link"),
     "zip duplicate": (lambda p: zipped(p, ("a", b"1"), ("b/../../a", b"2")), "leads out"),
     "zip bomb": (lambda p: zipped(p, *((f"{n}", bytes(10_000_000)) for n in range(3))), "fill disks"),
-    "no archive": (lambda p: p.write_bytes(b"<html>") and p, "damaged"),
-    "empty": (lambda p: p.write_bytes(b"") or p, "damaged"),
+    "no archive": (lambda p: written(p, b"<html>"), "damaged"),
+    "empty": (lambda p: written(p, b""), "damaged"),
 }
 
 
@@ -138,7 +143,7 @@ def test_a_cut_or_damaged_archive_is_named(tmp_path: Path, ending: str) -> None:
 
 def test_an_archive_larger_than_the_disk_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tar(tmp_path / "archive", ("a", b"12345678"))
-    monkeypatch.setattr(space.shutil, "disk_usage", lambda folder: SimpleNamespace(free=5))
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=5))
     with pytest.raises(UserError, match="free"):
         unpack(path, PLAIN, tmp_path / "out", tmp_path / "temporary")
 

@@ -263,7 +263,7 @@ def test_a_copy_in_another_compression_is_not_fetched_again(world: World, capsys
 def test_too_small_a_disk_is_told_before_anything_is_written(
     world: World, capsys: Output, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(space.shutil, "disk_usage", lambda folder: SimpleNamespace(free=1_000_000))
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=1_000_000))
     assert world.download() == 2
     error = capsys.readouterr().err
     assert "GB are free" in error and "nq/a.json.gz" in error
@@ -418,7 +418,7 @@ def test_a_folder_unpacked_by_hand_is_accepted(archived: World, capsys: Output) 
 
 def test_space_for_unpacking_is_asked_for(archived: World, capsys: Output, monkeypatch: pytest.MonkeyPatch) -> None:
     size = len(archived.site.files["p.zip"])
-    monkeypatch.setattr(space.shutil, "disk_usage", lambda folder: SimpleNamespace(free=2 * size))
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=2 * size))
     assert archived.download() == 2
     assert "GB are free" in capsys.readouterr().err
     assert archived.visible() == []

@@ -20,7 +20,7 @@ def command(
     """
     from canopy.artefacts import write_json
     from canopy.config import load_config, named_config, schema
-    from canopy.downloads.table import check_raw_folders
+    from canopy.downloads.folders import check_raw_folders
     from canopy.errors import UserError
 
     if write_schema is not None:
