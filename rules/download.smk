@@ -20,13 +20,13 @@ if CONFIG.raw.root is not None:
     rule download:
         """Fetch one benchmark's official raw files, go on after a break, check and unpack them."""
         output:
-            touch(DOWNLOADED),
+            done=touch(DOWNLOADED),
         log:
             f"{RESULTS}/logs/download.{{benchmark}}.log",
         localrule: True
         conda:
             CPU_ENV
         params:
-            root=CONFIG.raw.root,
+            root=subpath(output.done, ancestor=2),
         shell:
             "canopy download {wildcards.benchmark:q} --root {params.root:q} 2>&1 | tee {log:q}"
