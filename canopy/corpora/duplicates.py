@@ -62,12 +62,15 @@ def relinked(question: Question, joins: dict[str, Join]) -> Question:
     """The question with its gold, and what its metric knows about gold items, moved to the items that are kept."""
     if not any(gold.item_id in joins for gold in question.gold):
         return question
-    units: dict[str, set[int]] = {}
+    found: dict[str, set[int]] = {}
     for gold in question.gold:
         join = joins.get(gold.item_id)
-        kept = units.setdefault(join.kept if join else gold.item_id, set())
-        kept.update(u for unit in gold.units for u in (join.units[unit : unit + 1] if join else ((unit,),)) for u in u)
-    golds = tuple(Gold(item_id, tuple(sorted(found))) for item_id, found in units.items() if found)
+        if join is None:
+            found.setdefault(gold.item_id, set()).update(gold.units)
+        else:
+            moved = (join.units[unit] for unit in gold.units if unit < len(join.units))
+            found.setdefault(join.kept, set()).update(*moved)
+    golds = tuple(Gold(item_id, tuple(sorted(units))) for item_id, units in found.items() if units)
     return replace(question, gold=golds, native=_relinked_native(question.native, joins))
 
 
