@@ -70,7 +70,7 @@ def relinked(question: Question, joins: dict[str, Join]) -> Question:
         else:
             moved = (join.units[unit] for unit in gold.units if unit < len(join.units))
             found.setdefault(join.kept, set()).update(*moved)
-    golds = tuple(Gold(item_id, tuple(sorted(units))) for item_id, units in found.items() if units)
+    golds = tuple(Gold(item_id, tuple(sorted(units))) for item_id, units in found.items())
     return replace(question, gold=golds, native=_relinked_native(question.native, joins))
 
 
