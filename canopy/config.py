@@ -20,7 +20,7 @@ from pydantic import Field
 from canopy.errors import ConfigError
 from canopy.methods.registry import UniqueKeyLoader, load_methods
 from canopy.settings.base import Settings
-from canopy.settings.corpora import MiniRawSettings, ParseSettings
+from canopy.settings.corpora import MiniRawSettings, ParseSettings, SampleSettings
 from canopy.settings.encoder import (
     EmbedSettings,
     EncoderSettings,
@@ -38,7 +38,12 @@ METHODS_FILE = "methods.yaml"
 _ADAPTER = re.compile(r"package:[A-Za-z0-9_-]+\Z")
 # Section -> keys that it takes from elsewhere in the configuration: (key, where it is given).
 SHARED: dict[str, tuple[tuple[str, str], ...]] = {
-    "parsing": (("segment_seconds", "video.segment_seconds"), ("clip_seconds", "video.clip_seconds")),
+    "parsing": (
+        ("segment_seconds", "video.segment_seconds"),
+        ("clip_seconds", "video.clip_seconds"),
+        ("sample", "sample.BENCHMARK"),
+        ("seed", "seed"),
+    ),
     "embed": (("encoder", "encoder"),),
     "index": (("seed", "seed"),),
     "training": (("encoder", "encoder"), ("tree", "tree"), ("seed", "seed")),
@@ -98,6 +103,9 @@ class Config(Settings):
     ablations: tuple[str, ...] = Field((), description="names in methods.yaml")
     retrieval: Retrieval = Retrieval()
     shards: Shards = Shards()
+    sample: dict[str, SampleSettings] = Field(
+        {}, description="benchmark -> the part of it that is used; others are used whole"
+    )
     parsing: ParseSettings = ParseSettings()
     video: VideoSettings = VideoSettings()
     encoder: EncoderSettings = EncoderSettings()
@@ -259,6 +267,9 @@ def _faults(config: Config, known: Mapping[str, MethodSettings], methods: Path) 
             yield f"ablations: unknown ablation {name!r}; {methods} has {_listed(known, ablations=True)}"
         elif known[name].ablates not in config.methods:
             yield f"ablations: {name} is compared with {known[name].ablates}, which is not among the methods"
+    for benchmark in config.sample:
+        if benchmark not in config.benchmarks:
+            yield f"sample.{benchmark}: {benchmark} is not among the benchmarks"
     if config.video.clip_seconds % config.video.segment_seconds:
         yield (
             f"video.clip_seconds: {config.video.clip_seconds} is not a whole number of segments "

@@ -120,8 +120,10 @@ def _settings(project: Project, stage: str, name: str) -> dict[str, Any]:
         return settings.model_dump(mode="json")
     if stage == "parse":
         # Only LVBench has the grid of segments; a changed grid leaves the others alone.
-        grid = set() if name == "lvbench" else {"segment_seconds", "clip_seconds"}
-        return config.parsing.model_dump(mode="json", exclude=grid)
+        unused = set() if name == "lvbench" else {"segment_seconds", "clip_seconds"}
+        sample = config.sample.get(name)
+        settings = config.parsing.model_copy(update={"sample": sample})
+        return settings.model_dump(mode="json", exclude=unused if sample else {*unused, "sample", "seed"})
     if stage == "run":
         return _run(config, name, project.methods[name])
     if stage == "metrics":

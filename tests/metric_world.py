@@ -65,6 +65,7 @@ def make_corpus(directory: Path) -> Path:
     facts = {
         "items": {"hotpotqa": {"text": 2}, "nq": {}},
         "questions": {"hotpotqa": {"test": 2}, "nq": {"test": 2, "train": 1}},
+        "joined": {"hotpotqa": 1, "nq": 0},
         "gold_total": {"hotpotqa": 8, "nq": 0},
         "gold_missing": {"hotpotqa": 2, "nq": 0},
         "questions_without_gold": {"hotpotqa": 1, "nq": 3},

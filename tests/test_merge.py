@@ -28,7 +28,8 @@ from canopy.settings.corpora import CorpusSettings
 def item(name: str, modality: str = "text", units: int = 2) -> Item:
     benchmark = name.partition(":")[0]
     spans = tuple(Span(i, i + 1) for i in range(units))
-    return Item(name, benchmark, name, modality, "T", "ab", spans, source=f"{benchmark}.json:1")  # type: ignore[arg-type]
+    content = f"ab of {name}"
+    return Item(name, benchmark, name, modality, "T", content, spans, source=f"{benchmark}.json:1")  # type: ignore[arg-type]
 
 
 def question(name: str, *gold: Gold, missing: int = 0) -> Question:

@@ -26,7 +26,8 @@ def command(
         str,
         typer.Option(
             help="JSON or @FILE: max_quarantined (0.001, a share of the records of each file), splits ({}, native "
-            "split to used split), segment_seconds (30 s), clip_seconds (300 s)."
+            "split to used split), segment_seconds (30 s), clip_seconds (300 s), sample ({questions: most of a split, "
+            "distractors: items without gold that stay}; all is kept without it), seed (13, of the sample)."
         ),
     ] = "{}",
 ) -> None:

@@ -13,6 +13,7 @@ import polars as pl
 
 from canopy import artefacts
 from canopy.contracts import ITEM_SCHEMA, QUESTION_SCHEMA, Gold, Question, frame_of, read_questions
+from canopy.corpora.duplicates import find_joins, relinked, without_joined
 from canopy.errors import UserError
 from canopy.settings.corpora import CorpusSettings
 
@@ -22,6 +23,7 @@ _TEXT_LIKE = ("text", "table")
 def run(parsed: Sequence[Path], video: Path | None, settings: CorpusSettings, out: Path) -> dict[str, Any]:
     """Merge parsed benchmarks: texts and tables as parsed, images and videos as the video stage completed them.
 
+    Items that say the same are joined into one, whichever benchmarks they come from (:mod:`canopy.corpora.duplicates`).
     Writes `items.parquet` (sorted by item id) and `questions.parquet` (by question id) to the artefact `out`. Gold
     that names an item or a unit that the corpus lacks is dropped and counted in the question's `gold_missing`.
 
@@ -32,8 +34,8 @@ def run(parsed: Sequence[Path], video: Path | None, settings: CorpusSettings, ou
         out: the artefact to make.
 
     Returns:
-        The facts: items by benchmark and modality, questions by benchmark and split, gold total and missing by
-        benchmark.
+        The facts: items by benchmark and modality, those joined with another, questions by benchmark and split, gold
+        total and missing by benchmark.
 
     Raises:
         UserError: an item id or question id occurs twice, a wanted benchmark is absent, or an input is damaged.
@@ -46,18 +48,20 @@ def run(parsed: Sequence[Path], video: Path | None, settings: CorpusSettings, ou
             media = ~pl.col("modality").is_in(_TEXT_LIKE)
             parts.append(_scan(video / "items.parquet").filter(media & wanted))
         items = pl.concat(parts)
-        counts = items.group_by("benchmark", "modality").len().collect()
         _no_repeats(items.select("item_id", "source"), "item_id")
+        joins = find_joins(items)
+        items = without_joined(items, joins)
+        counts = items.group_by("benchmark", "modality").len().collect()
         items.sort("item_id").sink_parquet(artefact.path / "items.parquet", row_group_size=4096, compression="zstd")
         questions = [q for p in parsed for q in read_questions(p / "questions.parquet")]
-        questions = [q for q in questions if q.benchmark in settings.benchmarks]
+        questions = [relinked(q, joins) for q in questions if q.benchmark in settings.benchmarks]
         sizes = _unit_counts(items, {g.item_id for q in questions for g in q.gold})
         questions = [_located(q, sizes) for q in questions]
         questions.sort(key=lambda q: q.qid)
         frame = frame_of(questions, QUESTION_SCHEMA)
         _no_repeats(frame.select("qid", pl.col("split").alias("source")).lazy(), "qid")
         frame.write_parquet(artefact.path / "questions.parquet", compression="zstd")
-        artefact.facts.update(_facts(counts, questions, settings))
+        artefact.facts.update(_facts(counts, joins, questions, settings))
         _nothing_absent(artefact.facts, settings)
     return artefact.facts
 
@@ -109,10 +113,13 @@ def _located(question: Question, sizes: dict[str, int]) -> Question:
     return replace(question, gold=tuple(kept), gold_missing=question.gold_missing + missing)
 
 
-def _facts(counts: pl.DataFrame, questions: Iterable[Question], settings: CorpusSettings) -> dict[str, Any]:
+def _facts(
+    counts: pl.DataFrame, joins: Iterable[str], questions: Iterable[Question], settings: CorpusSettings
+) -> dict[str, Any]:
     items: dict[str, dict[str, int]] = {b: {} for b in settings.benchmarks}
     for benchmark, modality, count in counts.sort("benchmark", "modality").iter_rows():
         items[benchmark][modality] = count
+    joined = Counter(item_id.partition(":")[0] for item_id in joins)
     asked: Counter[tuple[str, str]] = Counter()
     total: Counter[str] = Counter()
     missing: Counter[str] = Counter()
@@ -124,6 +131,7 @@ def _facts(counts: pl.DataFrame, questions: Iterable[Question], settings: Corpus
         without[question.benchmark] += not question.gold
     return {
         "items": items,
+        "joined": {b: joined[b] for b in settings.benchmarks},
         "questions": {b: {s: n for (name, s), n in sorted(asked.items()) if name == b} for b in settings.benchmarks},
         "gold_total": {b: total[b] for b in settings.benchmarks},
         "gold_missing": {b: missing[b] for b in settings.benchmarks},

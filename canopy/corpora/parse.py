@@ -10,6 +10,7 @@ from typing import Any
 from canopy import artefacts
 from canopy.corpora import hotpotqa, lvbench, mmqa, nq, ottqa
 from canopy.corpora.files import Found, Kind, find
+from canopy.corpora.sample import take_sample
 from canopy.corpora.sink import Sink
 from canopy.errors import UserError
 from canopy.settings.corpora import ParseSettings
@@ -37,7 +38,7 @@ def run(benchmark: str, paths: Sequence[Path], settings: ParseSettings, out: Pat
 
     Returns:
         The summary: records read, items, questions, quarantined records, gold references that could not be located,
-        wall seconds.
+        wall seconds; of a sample, its own items, questions and gold, and what it was `sampled_from`.
 
     Raises:
         UserError: unknown benchmark, nothing recognised, or a path that cannot be read.
@@ -63,9 +64,13 @@ def run(benchmark: str, paths: Sequence[Path], settings: ParseSettings, out: Pat
             "quarantined": sink.quarantine.bad.total(),
             "gold_missing": sink.gold_missing,
         }
+        facts: dict[str, Any] = {**summary, "gold": sink.gold}
+        if settings.sample is not None:
+            facts.update(take_sample(artefact.path, settings.sample, settings.seed))
+            facts["sampled_from"] = {key: summary[key] for key in ("items", "questions")}
+            summary = {key: facts[key] for key in (*summary, "sampled_from")}
         artefact.facts.update(
-            summary,
-            gold=sink.gold,
+            facts,
             modalities=dict(sink.modalities),
             splits=dict(sink.splits),
             records_by_file=dict(sink.quarantine.records),

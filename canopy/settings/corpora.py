@@ -22,6 +22,13 @@ class MiniRawSettings(Settings):
     test_questions: int = Field(8, ge=1, description="per benchmark")
 
 
+class SampleSettings(Settings):
+    """A part of a benchmark that fits a small machine; every gold item of its questions stays."""
+
+    questions: int = Field(ge=1, description="most questions of a split")
+    distractors: int = Field(0, ge=0, description="items without gold that stay, drawn from the seed")
+
+
 class ParseSettings(Settings):
     """Raw native files to items and questions."""
 
@@ -29,6 +36,8 @@ class ParseSettings(Settings):
     splits: dict[Split, Split] = Field({}, description="native split -> the split it is used as; others keep their own")
     segment_seconds: int = Field(30, ge=1, description="LVBench: length of a minimal video unit")
     clip_seconds: int = Field(300, ge=1, description="LVBench: length of an item, a whole number of segments")
+    sample: SampleSettings | None = Field(None, description="keep a part of the benchmark")
+    seed: int = Field(13, description="of what the sample keeps")
 
 
 class CorpusSettings(Settings):

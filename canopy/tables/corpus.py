@@ -16,7 +16,7 @@ from canopy.tables.layout import BENCHMARK_LABELS, Column, Table, Value, caption
 _PAPER = {"text": 32_400_000, "table": 429_000, "image": 57_000, "video": 1_500}
 _SPLITS = ("train", "dev", "test")
 _MODALITY_LABELS = {"text": "Passages", "table": "Tables", "image": "Images", "video": "Video clips"}
-_SUMMED = (*MODALITIES, "items", *_SPLITS, "without_gold", "gold_total", "gold_missing")
+_SUMMED = (*MODALITIES, "items", "joined", *_SPLITS, "without_gold", "gold_total", "gold_missing")
 
 
 def corpus_table(settings: TableSettings, directory: Path) -> Table:
@@ -36,6 +36,7 @@ def corpus_table(settings: TableSettings, directory: Path) -> Table:
     columns = [Column("benchmark", "Benchmark")]
     columns += [Column(m, _MODALITY_LABELS[m], "count", "Items") for m in MODALITIES]
     columns.append(Column("items", "all", "count", "Items"))
+    columns.append(Column("joined", "joined", "count", "Items"))
     columns += [Column(split, split, "count", "Questions") for split in _SPLITS]
     columns.append(Column("without_gold", "without gold", "count", "Questions"))
     columns += [
@@ -45,6 +46,7 @@ def corpus_table(settings: TableSettings, directory: Path) -> Table:
     ]
     test = {b: facts["questions"][b].get("test", 0) for b in BENCHMARKS if b in facts["items"]}
     notes = (
+        "Joined: items left out because another one, of any benchmark, says the same; their gold is that item's. "
         "Gold: references of the native records to evidence, and those that could not be located in the items. "
         "Last row: the items of the paper's corpus, rounded as published.",
     )
@@ -59,6 +61,7 @@ def _row(benchmark: str, facts: Mapping[str, Any]) -> dict[str, Value]:
         "benchmark": BENCHMARK_LABELS[benchmark],
         **items,
         "items": sum(items.values()),
+        "joined": int(facts["joined"][benchmark]),
         **{split: int(facts["questions"][benchmark].get(split, 0)) for split in _SPLITS},
         "without_gold": int(facts["questions_without_gold"][benchmark]),
         "gold_total": references,

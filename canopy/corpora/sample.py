@@ -1,0 +1,73 @@
+"""A part of a parsed benchmark: some questions, the items with their gold, and some items without."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from heapq import nsmallest
+from pathlib import Path
+
+import polars as pl
+
+from canopy.corpora.sink import ROWS
+from canopy.settings.corpora import SampleSettings
+
+_IDS = 100_000
+
+
+def take_sample(directory: Path, settings: SampleSettings, seed: int) -> dict[str, int]:
+    """Replace `items.parquet` and `questions.parquet` of a directory by their sample.
+
+    What is drawn depends on the seed and the ids alone, so that a larger sample holds a smaller one. Memory grows with
+    the sample, not with the benchmark.
+
+    Args:
+        directory: what the parser wrote.
+        settings: questions of each split, and items without gold.
+        seed: of the draw.
+
+    Returns:
+        What is left: `items`, `questions`, `gold` (references of its questions) and `gold_missing`.
+    """
+    questions = _sampled_questions(directory / "questions.parquet", settings.questions, seed)
+    gold = {one["item_id"] for row in questions["gold"] for one in row}
+    # Gold of a video names a clip, which the video stage makes of the whole.
+    gold |= {item_id.rpartition("#")[0] for item_id in gold}
+    others = (item_id for item_id in _ids(directory / "items.parquet") if item_id not in gold)
+    wanted = gold.union(nsmallest(settings.distractors, others, key=_rank(seed)))
+    items = _keep(directory / "items.parquet", wanted)
+    questions.write_parquet(directory / "questions.parquet", compression="zstd")
+    return {
+        "items": items,
+        "questions": questions.height,
+        "gold": int(questions["gold"].list.len().sum()),
+        "gold_missing": int(questions["gold_missing"].sum()),
+    }
+
+
+def _sampled_questions(path: Path, count: int, seed: int) -> pl.DataFrame:
+    questions = pl.read_parquet(path)
+    chosen: set[str] = set()
+    for split in questions["split"].unique():
+        chosen.update(nsmallest(count, questions.filter(pl.col("split") == split)["qid"], key=_rank(seed)))
+    return questions.filter(pl.col("qid").is_in(sorted(chosen)))
+
+
+def _rank(seed: int) -> Callable[[str], bytes]:
+    """An order of ids that is the same on every machine."""
+    return lambda id_: hashlib.blake2b(f"{seed} {id_}".encode(), digest_size=16).digest()
+
+
+def _ids(path: Path) -> Iterator[str]:
+    for batch in pl.scan_parquet(path).select("item_id").collect_batches(chunk_size=_IDS):
+        yield from batch["item_id"]
+
+
+def _keep(path: Path, wanted: set[str]) -> int:
+    """Rewrite a file of items with the wanted ones alone, in their order; returns how many there are."""
+    whole = path.rename(path.with_name(f".{path.name}.whole"))
+    ids = pl.LazyFrame({"item_id": sorted(wanted)}, schema={"item_id": pl.String})
+    kept = pl.scan_parquet(whole).join(ids, on="item_id", how="semi", maintain_order="left")
+    kept.sink_parquet(path, row_group_size=ROWS, compression="zstd", maintain_order=True)
+    whole.unlink()
+    return int(pl.scan_parquet(path).select(pl.len()).collect().item())

@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from canopy.cli import main
+from canopy.config import load_config
+from canopy.contracts import read_items, read_questions
+from canopy.errors import ConfigError
+from canopy.specs import stage_spec
+
+PARAGRAPHS = {f"Town {n}": [f"Town {n} is old.", f" Its river is R{n}."] for n in range(40)}
+
+
+def hotpotqa(path: Path, split: str, count: int) -> None:
+    """Questions whose first paragraph is gold, each with ten paragraphs."""
+    records = []
+    for n in range(count):
+        titles = [f"Town {(n + step) % 40}" for step in range(10)]
+        records.append(
+            {
+                "_id": f"{split}{n}",
+                "question": f"Which river has Town {n}?",
+                "answer": f"R{n}",
+                "supporting_facts": [[titles[0], 1]],
+                "context": [[title, PARAGRAPHS[title]] for title in titles],
+                "type": "bridge",
+                "level": "easy",
+            }
+        )
+    path.mkdir(exist_ok=True)
+    (path / f"hotpot_{split}_v1.json").write_text(json.dumps(records))
+
+
+def parsed(tmp_path: Path, out: str, capsys: pytest.CaptureFixture[str], **settings: object) -> dict[str, object]:
+    spec = json.dumps(settings)
+    assert main(["parse", "hotpotqa", str(tmp_path / "raw"), "--spec", spec, "--out", str(tmp_path / out)]) == 0
+    facts: dict[str, object] = json.loads(capsys.readouterr().out)
+    return facts
+
+
+@pytest.fixture
+def raw(tmp_path: Path) -> Path:
+    hotpotqa(tmp_path / "raw", "train", 12)
+    hotpotqa(tmp_path / "raw", "dev", 20)
+    return tmp_path
+
+
+def test_a_sample_keeps_all_gold_and_the_wanted_number_of_distractors(
+    raw: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    facts = parsed(raw, "out", capsys, sample={"questions": 5, "distractors": 7})
+    questions = read_questions(raw / "out" / "questions.parquet")
+    items = {item.item_id for item in read_items(raw / "out" / "items.parquet")}
+    gold = {one.item_id for question in questions for one in question.gold}
+    assert [sum(q.split == split for q in questions) for split in ("train", "dev")] == [5, 5]
+    assert gold <= items and len(items) == len(gold) + 7
+    assert (facts["items"], facts["questions"], facts["records"]) == (len(items), 10, 32)
+    assert facts["sampled_from"] == {"items": 29, "questions": 32}
+
+
+def test_the_seed_alone_decides_and_a_larger_sample_holds_a_smaller_one(
+    raw: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def ids(out: str, **settings: object) -> set[str]:
+        parsed(raw, out, capsys, **settings)
+        return {q.qid for q in read_questions(raw / out / "questions.parquet")}
+
+    few = ids("few", sample={"questions": 3}, seed=1)
+    assert few == ids("again", sample={"questions": 3}, seed=1)
+    assert (raw / "few" / "items.parquet").read_bytes() == (raw / "again" / "items.parquet").read_bytes()
+    assert few < ids("more", sample={"questions": 6}, seed=1)
+    assert few != ids("other", sample={"questions": 3}, seed=2)
+
+
+def test_more_than_there_is_keeps_everything(raw: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    facts = parsed(raw, "out", capsys, sample={"questions": 1000, "distractors": 1000})
+    assert (facts["items"], facts["questions"]) == (29, 32)
+    assert (raw / "out" / "items.parquet").is_file() and len(list((raw / "out").glob(".*"))) == 0
+
+
+def config(tmp_path: Path, **sections: object) -> Path:
+    base = {
+        "name": "part",
+        "constructed": False,
+        "raw": {"root": str(tmp_path)},
+        "benchmarks": ["hotpotqa"],
+        "methods": ["vanilla_rag"],
+    }
+    (tmp_path / "hotpotqa").mkdir()
+    (tmp_path / "hotpotqa" / "hotpot_dev_v1.json").write_text("[]")
+    path = tmp_path / "part.yaml"
+    path.write_text(json.dumps({**base, **sections}))  # JSON is YAML
+    return path
+
+
+def test_the_configuration_hands_each_benchmark_its_sample(tmp_path: Path) -> None:
+    part = {"questions": 9, "distractors": 2}
+    project = load_config(config(tmp_path, sample={"hotpotqa": part}, seed=4))
+    spec = json.loads(stage_spec(project, "parse", "hotpotqa"))
+    assert spec["sample"] == part and spec["seed"] == 4
+
+
+@pytest.mark.parametrize(
+    ("sections", "key"),
+    [
+        ({"sample": {"nq": {"questions": 9}}}, "sample.nq"),
+        ({"sample": {"hotpotqa": {"questions": 0}}}, "sample.hotpotqa.questions"),
+        ({"sample": {"hotpotqa": {"distractors": 5}}}, "sample.hotpotqa.questions"),
+        ({"parsing": {"sample": {"questions": 9}}}, "parsing.sample"),
+    ],
+)
+def test_a_wrong_sample_is_refused(tmp_path: Path, sections: dict[str, object], key: str) -> None:
+    with pytest.raises(ConfigError, match=key):
+        load_config(config(tmp_path, **sections))
