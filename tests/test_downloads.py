@@ -10,6 +10,7 @@ import socket
 import threading
 import zipfile
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -79,7 +80,8 @@ def handler(site: Site) -> type[BaseHTTPRequestHandler]:
                     self.send_header(name, value)
             self.end_headers()
             end = start + site.cut_after.pop(0) if site.cut_after else len(body)
-            self.wfile.write(body[start:end])
+            with suppress(BrokenPipeError, ConnectionResetError):  # a client that refuses the answer
+                self.wfile.write(body[start:end])
             if site.then:
                 site.etag, site.files[self.path.lstrip("/")] = site.then.pop(0)
 
