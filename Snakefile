@@ -4,6 +4,7 @@ snakemake --cores 2                                            config/mini.yaml
 snakemake --cores 2 --configfile config/small.yaml
 snakemake --cores 2 results/mini/tables/ablation_no_iteration.md
 snakemake --profile slurm all_tables
+snakemake download_all --cores 1 --configfile config/mine.yaml   official raw files; never fetched unless asked
 """
 
 from snakemake.utils import min_version
@@ -18,6 +19,7 @@ if not workflow.overwrite_configfiles:
 
 include: "rules/common.smk"
 include: "rules/raw.smk"
+include: "rules/download.smk"
 include: "rules/corpora.smk"
 include: "rules/video.smk"
 include: "rules/embeddings.smk"

@@ -185,7 +185,7 @@ def check_config(raw: object, where: str, methods: Path) -> Project:
         methods: the file of the methods.
 
     Raises:
-        ConfigError: an unknown key, a wrong type or a wrong value, or files that are not there.
+        ConfigError: an unknown key, a wrong type or a wrong value, or an adapter that is not there.
     """
     if not isinstance(raw, Mapping):
         raise ConfigError(f"{where}: expected a mapping of sections, got {type(raw).__name__}")
@@ -298,10 +298,6 @@ def _raw_faults(config: Config) -> Iterable[str]:
         yield "constructed: must be true for a generated corpus"
     if config.raw.generate and config.raw.generate.video_minutes[0] > config.raw.generate.video_minutes[1]:
         yield "raw.generate.video_minutes: the shortest is longer than the longest"
-    for benchmark in config.benchmarks if config.raw.root is not None else ():
-        folder = Path(config.raw.root or "") / benchmark
-        if not folder.is_dir() or not any(folder.iterdir()):
-            yield f"raw.root: the raw files of {benchmark} are missing: {folder} is empty or not a folder"
 
 
 def _listed(known: Mapping[str, MethodSettings], ablations: bool) -> str:

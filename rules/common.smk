@@ -14,12 +14,19 @@ os.environ.update(
 
 from canopy import specs
 from canopy.config import check_config, methods_file, read_config
+from canopy.downloads.folders import check_raw_folders
 from canopy.errors import UserError
 from canopy.provenance import code_digest
 
 
+def stop(error):
+    """One line that says what is wrong, and exit code 2."""
+    print("canopy: error: " + " ".join(str(error).split()), file=sys.stderr, flush=True)
+    sys.exit(2)
+
+
 def checked_project():
-    """The configuration, or one line that says what is wrong with it and exit code 2."""
+    """The configuration, if nothing is wrong with it."""
     files = [Path(f) for f in workflow.configfiles]
     try:
         # Snakemake has read them already, but lets the last of two equal keys win.
@@ -28,12 +35,7 @@ def checked_project():
         where = ", ".join(os.path.relpath(f) for f in files)
         return check_config(config, where, methods_file(files[-1]))
     except UserError as error:
-        print(
-            "canopy: error: " + " ".join(str(error).split()),
-            file=sys.stderr,
-            flush=True,
-        )
-        sys.exit(2)
+        stop(error)
 
 
 PROJECT = checked_project()
@@ -71,8 +73,12 @@ def options(option, manifests):
 
 
 def raw_files(wildcards):
-    """What a benchmark is parsed from: generated files, or the user's."""
+    """What a benchmark is parsed from: generated files, or the user's, which must be there when it comes to parsing."""
     if CONFIG.raw.generate is None:
+        try:
+            check_raw_folders(CONFIG.raw.root, CONFIG.benchmarks)
+        except UserError as error:
+            stop(error)
         return {"files": f"{CONFIG.raw.root}/{wildcards.benchmark}"}
     return {
         "files": ancient(f"{RESULTS}/raw/{wildcards.benchmark}"),

@@ -105,7 +105,6 @@ def test_shipped_configurations_are_right(path: Path) -> None:
         ("methods", ["canopy", "canopy"], ["methods", "twice"]),
         ("methods", ["vanilla_rag"], ["ablations", "no_iteration", "canopy"]),
         ("ablations", ["ircot"], ["ablations", "ircot"]),
-        ("raw", {"root": "nowhere"}, ["raw.root", "nowhere/nq"]),
         ("raw", {}, ["raw", "exactly one"]),
         ("raw.root", "data", ["raw", "exactly one"]),
         ("raw.generate.video_minutes", [6, 2], ["raw.generate.video_minutes"]),

@@ -20,6 +20,8 @@ def command(
     """
     from canopy.artefacts import write_json
     from canopy.config import load_config, named_config, schema
+    from canopy.downloads.folders import check_raw_folders
+    from canopy.errors import UserError
 
     if write_schema is not None:
         write_json(write_schema, schema())
@@ -27,6 +29,11 @@ def command(
     path = named_config(config)
     project = load_config(path)
     benchmarks, root = project.config.benchmarks, project.config.raw.root
+    if root is not None:
+        try:
+            check_raw_folders(root, benchmarks)
+        except UserError as error:
+            raise UserError(f"{path}: {error}") from error
     files = [_raw_files(b, Path(root) / b) for b in benchmarks] if root is not None else []
     print(f"{path} is right: {len(project.methods)} methods and ablations on {', '.join(benchmarks)}", *files, sep="\n")
 
