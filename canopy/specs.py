@@ -51,7 +51,7 @@ def table_names(project: Project) -> tuple[str, ...]:
     """The tables of a configuration, in the order in which they are read."""
     ablations = project.config.ablations
     overview = ("ablations", *(f"ablation_{a}" for a in ablations)) if ablations else ()
-    return ("main", *overview, "decisions", "tokens", "corpus")
+    return ("main", *overview, "decisions", "evidence", "tokens", "corpus")
 
 
 def table_methods(project: Project, table: str) -> tuple[str, ...]:
@@ -59,7 +59,7 @@ def table_methods(project: Project, table: str) -> tuple[str, ...]:
     config = project.config
     if table == "main":
         return config.methods
-    if table == "tokens":
+    if table in ("evidence", "tokens"):
         return (*config.methods, *config.ablations)
     if table.startswith("ablation"):
         named = config.ablations if table == "ablations" else (table.removeprefix("ablation_"),)
@@ -167,6 +167,6 @@ def _table(project: Project, name: str) -> dict[str, Any]:
         ablations={m: project.methods[m].ablates for m in rows if project.methods[m].ablates},
         bootstrap=config.tables.bootstrap,
     ).model_dump(mode="json")
-    if name == "corpus":
+    if name in ("corpus", "evidence"):  # no intervals
         del settings["bootstrap"]
     return settings

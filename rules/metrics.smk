@@ -11,6 +11,7 @@ rule metrics:
         runs=[f"{RESULTS}/runs/{{method}}/shard-{i}/manifest.json" for i in RUN_SHARDS],
         corpus=f"{RESULTS}/corpus/manifest.json",
         predictions=ancient([f"{RESULTS}/runs/{{method}}/shard-{i}/predictions.parquet" for i in RUN_SHARDS]),
+        traces=ancient([f"{RESULTS}/runs/{{method}}/shard-{i}/trace.parquet" for i in RUN_SHARDS]),
         questions_parquet=ancient(f"{RESULTS}/corpus/questions.parquet"),
     output:
         manifest=f"{RESULTS}/metrics/{{method}}/manifest.json",

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from canopy import artefacts
-from canopy.contracts import ITEM_SCHEMA, QUESTION_SCHEMA, AnswerKind, Item, Question, Span, Split, frame_of
+from canopy.contracts import ITEM_SCHEMA, QUESTION_SCHEMA, AnswerKind, Gold, Item, Question, Span, Split, frame_of
 
 PREDICTION_SCHEMA: dict[str, Any] = {
     "qid": pl.String,
@@ -24,14 +24,22 @@ PREDICTION_SCHEMA: dict[str, Any] = {
     "kept": pl.List(pl.Struct({"item_id": pl.String, "unit_start": pl.Int64, "unit_end": pl.Int64})),
 }
 
+TRACE_SCHEMA: dict[str, Any] = {
+    "qid": pl.String,
+    "round": pl.Int64,
+    "hits": pl.List(pl.Struct({"item_id": pl.String, "score": pl.Float64})),
+}
+
 
 def question(qid: str, answers: tuple[str, ...], kind: AnswerKind = "span", **more: Any) -> Question:
     split: Split = more.pop("split", "test")
-    return Question(qid, qid.split(":")[0], split, f"question {qid}", (), answers, kind, (), **more)
+    gold = more.pop("gold", ())
+    return Question(qid, qid.split(":")[0], split, f"question {qid}", (), answers, kind, gold, **more)
 
 
 QUESTIONS = [
     question("hotpotqa:h1", ("England",), question_type="bridge|easy",
+             gold=(Gold("hotpotqa:A & B", (1,)), Gold("hotpotqa:C", (0, 1))),
              native='{"supporting_facts": [["A &amp; B", 0], ["C", 2]],'
                     ' "items": {"hotpotqa:A & B": {"title": "A &amp; B", "sentences": [0, 2]}}}'),
     question("hotpotqa:h2", (), question_type="bridge"),
@@ -104,4 +112,8 @@ def make_run(directory: Path, method: str, answers: dict[str, str], tokens: int 
     ]
     with artefacts.build(directory, "run", {"name": method}) as artefact:
         pl.DataFrame(rows, schema=PREDICTION_SCHEMA).write_parquet(artefact.path / "predictions.parquet")
+        hits = [[{"item_id": "hotpotqa:Z", "score": 0.9}], [{"item_id": "hotpotqa:A & B", "score": 0.5}]]
+        qids = [qid for qid in answers if qid == "hotpotqa:h1"]
+        trace = [{"qid": qid, "round": n, "hits": found} for qid in qids for n, found in enumerate(hits, start=1)]
+        pl.DataFrame(trace, schema=TRACE_SCHEMA).write_parquet(artefact.path / "trace.parquet")
     return directory

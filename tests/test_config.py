@@ -234,7 +234,7 @@ TREES = {"preferences", "encoder", "decisions"}
         ("jobs.threads", 4, lambda job: False),
         ("shards.runs", 3, lambda job: False),
         ("video.segment_seconds", 20, lambda job: job in {("video", ""), ("parse", "lvbench")}),
-        ("tables.bootstrap", 500, lambda job: job[0] == "table" and job[1] != "corpus"),
+        ("tables.bootstrap", 500, lambda job: job[0] == "table" and job[1] not in {"corpus", "evidence"}),
         ("training.epochs", 5, lambda job: job[0] == "encoder"),
         ("reader.verdict_tokens", 30, lambda job: job[0] == "run" and job[1] in CRITICS),
         ("reader.route_tokens", 9, lambda job: job[0] == "run" and job[1] in {"universal_rag", "canopy_routed"}),

@@ -49,6 +49,15 @@ def test_scores_a_question(made: Path) -> None:
     assert frame.filter(pl.col("qid") == "lvbench:2")["answered"].to_list() == [False]
 
 
+def test_gold_evidence_a_question(made: Path) -> None:
+    frame = pl.read_parquet(made / "scores.parquet")
+    names = ("recall_first", "recall", "units_kept", "units_shown")
+    shares = {row["qid"]: tuple(row[n] for n in names) for row in frame.iter_rows(named=True)}
+    # Gold: A & B, retrieved in round 2 and kept whole, and two sentences of C, never retrieved.
+    assert shares.pop("hotpotqa:h1") == (0, 0.5, 1, pytest.approx(1 / 3))
+    assert set(shares.values()) == {(None, None, None, None)}
+
+
 def test_summary(made: Path) -> None:
     summary = _json(made / "summary.json")
     assert summary["average"] == pytest.approx((1 + 0 + 1 + 0 + 0.5) / 5)

@@ -141,6 +141,18 @@ def test_tokens(tmp_path: Path, metrics: list[Path]) -> None:
     assert low <= 1 - 105.5 / 205.5 <= high
 
 
+def test_evidence(tmp_path: Path) -> None:
+    corpus = make_corpus(tmp_path / "corpus")
+    shard = make_run(tmp_path / "run", "canopy", ANSWERS)
+    run_metrics(MetricsSettings(name="canopy"), [shard], corpus, tmp_path / "metrics")
+    settings = TableSettings(config="mini", seed=1, k=3, constructed=True, methods={"canopy": "CANOPY"})
+    rows = {row["benchmark"]: row for row in _table("evidence", settings, tmp_path, metrics=[tmp_path / "metrics"])}
+    hotpotqa = rows["HotpotQA"]
+    assert [hotpotqa[k] for k in ("with_gold", "recall_first", "recall", "units_kept")] == ["1", "0.0", "0.5", "1.0"]
+    assert (rows["NQ"]["with_gold"], rows["NQ"]["recall"]) == ("0", "")
+    assert (rows["Average"]["with_gold"], rows["Average"]["recall"]) == ("1", "0.5")
+
+
 def test_corpus(tmp_path: Path) -> None:
     rows = _table("corpus", _settings(), tmp_path, corpus=make_corpus(tmp_path / "corpus"))
     by_name = {row["benchmark"]: row for row in rows}

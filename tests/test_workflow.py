@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 
 ROOT = Path(__file__).parents[1]
-TABLES = ("main", "ablations", "ablation_no_iteration", "decisions", "tokens", "corpus")
+TABLES = ("main", "ablations", "ablation_no_iteration", "decisions", "evidence", "tokens", "corpus")
 PARTS = ("canopy", "config", "envs", "rules", "Snakefile")
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from canopy.metrics.evidence import FIGURES
 from canopy.metrics.hotpotqa import Fact
 
 Prediction = str | tuple[str, ...]
@@ -25,8 +26,10 @@ SCORES_SCHEMA: dict[str, Any] = {
     "prompt_tokens": pl.Int64,
     "rounds": pl.Int64,
     "answered": pl.Boolean,
+    **dict.fromkeys(FIGURES, pl.Float64),
 }
-"""``scores.parquet``: a row a question; em and f1 are null for LVBench, accuracy for all others."""
+"""``scores.parquet``: a row a question; em and f1 are null for LVBench, accuracy for all others, and the shares of
+:mod:`canopy.metrics.evidence` where there is no gold evidence."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ import polars as pl
 from canopy.artefacts import build, read_manifest, write_json
 from canopy.contracts import BENCHMARKS, Question, read_questions
 from canopy.errors import UserError
+from canopy.metrics.evidence import evidence_scores
 from canopy.metrics.official import question_scores, report
 from canopy.metrics.records import SCORES_SCHEMA, GoldAnswer, Predictions
 from canopy.metrics.submissions import submission
@@ -29,6 +30,11 @@ _NEEDED: dict[str, Any] = {
     "dropped": pl.Int64,
     "total_evidence_tokens": pl.Int64,
     "kept": pl.List(pl.Struct({"item_id": pl.String, "unit_start": pl.Int64, "unit_end": pl.Int64})),
+}
+_HITS: dict[str, Any] = {
+    "qid": pl.String,
+    "round": pl.Int64,
+    "hits": pl.List(pl.Struct({"item_id": pl.String, "score": pl.Float64})),
 }
 _MEANS = ("evidence_tokens", "total_evidence_tokens", "prompt_tokens", "dropped", "rounds", "answered", "marked")
 
@@ -52,6 +58,7 @@ def run(settings: MetricsSettings, runs: Sequence[Path], corpus: Path, out: Path
     if not questions:
         raise UserError(f"{corpus / 'questions.parquet'} has no test questions: nothing to score")
     rows = _matched(questions, _predictions(settings.name, runs), runs)
+    hits = _hits(runs)
     with build(out, "metrics", settings.model_dump(mode="json"), [*runs, corpus]) as artefact:
         scores: list[Row] = []
         summary: dict[str, Any] = {}
@@ -62,7 +69,8 @@ def run(settings: MetricsSettings, runs: Sequence[Path], corpus: Path, out: Path
                 continue
             predictions = predictions_of(benchmark, asked, rows, corpus / "items.parquet")
             golds = [gold_of(q) for q in asked]
-            scores += [_score(settings.name, benchmark, rows[g.qid], g, predictions) for g in golds if g.answers]
+            scored = [(q, g) for q, g in zip(asked, golds, strict=True) if g.answers]
+            scores += [_score(settings.name, q, rows[q.qid], hits.get(q.qid, []), g, predictions) for q, g in scored]
             summary[benchmark] = _summary(benchmark, golds, predictions, rows)
             write_json(artefact.path / "submissions" / f"{benchmark}.json", submission(benchmark, asked, predictions))
         pl.DataFrame(scores, schema=SCORES_SCHEMA).write_parquet(artefact.path / "scores.parquet")
@@ -77,14 +85,26 @@ def _predictions(method: str, runs: Sequence[Path]) -> pl.DataFrame:
         named = read_manifest(directory)["settings"].get("name", method)
         if named != method:
             raise UserError(f"{directory} is a run of {named}, not of {method}: give the shards of one method")
-        path = directory / "predictions.parquet"
-        try:
-            frames.append(pl.read_parquet(path, columns=list(_NEEDED)).cast(pl.Schema(_NEEDED)))
-        except (pl.exceptions.PolarsError, OSError) as error:
-            raise UserError(f"{path} is not a predictions file of this version ({error}): rerun the method") from error
+        frames.append(_read(directory / "predictions.parquet", _NEEDED))
     if not frames:
         raise UserError(f"no run of {method} was given: pass every shard by --run")
     return pl.concat(frames)
+
+
+def _hits(runs: Sequence[Path]) -> dict[str, list[list[str]]]:
+    """Item ids of the hits of each question, round by round."""
+    rounds: dict[str, list[list[str]]] = {}
+    for directory in runs:
+        for row in _read(directory / "trace.parquet", _HITS).sort("qid", "round").iter_rows(named=True):
+            rounds.setdefault(row["qid"], []).append([hit["item_id"] for hit in row["hits"]])
+    return rounds
+
+
+def _read(path: Path, schema: dict[str, Any]) -> pl.DataFrame:
+    try:
+        return pl.read_parquet(path, columns=list(schema)).cast(pl.Schema(schema))
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise UserError(f"{path} is not a file of this version ({error}): rerun the method") from error
 
 
 def _matched(questions: Sequence[Question], frame: pl.DataFrame, runs: Sequence[Path]) -> dict[str, Row]:
@@ -110,12 +130,20 @@ def _matched(questions: Sequence[Question], frame: pl.DataFrame, runs: Sequence[
     return rows
 
 
-def _score(method: str, benchmark: str, row: Row, gold: GoldAnswer, predictions: Predictions) -> Row:
-    figures = question_scores(benchmark, predictions.answers.get(gold.qid), gold)
+def _score(
+    method: str,
+    question: Question,
+    row: Row,
+    rounds: Sequence[Sequence[str]],
+    gold: GoldAnswer,
+    predictions: Predictions,
+) -> Row:
+    figures = question_scores(question.benchmark, predictions.answers.get(gold.qid), gold)
     return {
         "method": method,
-        "benchmark": benchmark,
+        "benchmark": question.benchmark,
         **{name: figures.get(name) for name in ("em", "f1", "accuracy")},
+        **evidence_scores(question, rounds, row["kept"], row["dropped"]),
         **{name: row[name] for name in SCORES_SCHEMA if name in row},
     }
 

@@ -33,10 +33,20 @@ class Scores:
     values: Mapping[str, Mapping[str, Floats]]
 
     def mean(self, column: str, benchmark: str) -> float:
-        """Mean over a benchmark's questions; over the benchmarks' means for :data:`AVERAGE`."""
+        """Mean over a benchmark's questions; over the benchmarks' means for :data:`AVERAGE`.
+
+        Questions, and benchmarks, without a value are left out; NaN when none has one.
+        """
         if benchmark == AVERAGE:
-            return float(np.mean([self.mean(column, b) for b in self.values]))
-        return float(self.column(column, benchmark).mean())
+            values = np.array([self.mean(column, b) for b in self.values])
+        else:
+            values = self.column(column, benchmark)
+        known = values[~np.isnan(values)]
+        return float(known.mean()) if known.size else float("nan")
+
+    def known(self, column: str, benchmark: str) -> int:
+        """Questions of a benchmark that have a value."""
+        return int(np.count_nonzero(~np.isnan(self.column(column, benchmark))))
 
     def column(self, column: str, benchmark: str) -> Floats:
         """Values a question; ``headline`` is EM, or the accuracy for LVBench."""

@@ -10,12 +10,13 @@ from canopy.settings.tables import TableSettings
 from canopy.tables.ablations import ablation_table, ablations_table
 from canopy.tables.corpus import corpus_table
 from canopy.tables.decisions import decisions_table
+from canopy.tables.evidence import evidence_table
 from canopy.tables.layout import Table
 from canopy.tables.main import main_table
 from canopy.tables.tokens import tokens_table
 from canopy.tables.write import write
 
-_OF_METRICS = {"main": main_table, "ablations": ablations_table, "tokens": tokens_table}
+_OF_METRICS = {"main": main_table, "ablations": ablations_table, "tokens": tokens_table, "evidence": evidence_table}
 _ABLATION = "ablation_"
 
 
@@ -30,7 +31,7 @@ def run(
     """Write one table as ``out`` with the endings ``.md``, ``.csv`` and ``.tex``.
 
     Args:
-        name: ``main``, ``ablations``, ``ablation_<name>``, ``decisions``, ``tokens`` or ``corpus``.
+        name: ``main``, ``ablations``, ``ablation_<name>``, ``decisions``, ``evidence``, ``tokens`` or ``corpus``.
         settings: what is printed on the table, and which methods it shows.
         out: path of the table without its ending.
         metrics: metrics directories of the methods; others than those the settings name are left out.
