@@ -14,6 +14,8 @@ from canopy.regions.render import Region, region, renderer
 from canopy.settings.runs import RunSettings
 from canopy.specs import stage_spec
 
+_STAGES = ("corpus", "reader-model", "index")
+
 
 @dataclass(frozen=True, slots=True)
 class Kept:
@@ -58,12 +60,13 @@ def ask(question: str, config: str, method: str, results: Path | None = None) ->
     project = load_config(file)
     settings = RunSettings.parse(stage_spec(project, "run", method))
     folder = results or Path(project.config.results)
-    _check_made(settings, folder, file)
+    encoder = folder / "encoder" if project.config.node_encoder == "trained" else Path(project.config.encoder_folder)
+    _check_made(settings, {name: folder / name for name in _STAGES} | {"encoder": encoder}, file)
 
     from canopy.methods.loop import answer_batch
     from canopy.methods.tools import Places, Tools
 
-    places = Places(folder / "corpus", folder / "reader-model", folder / "index", folder / "encoder")
+    places = Places(folder / "corpus", folder / "reader-model", folder / "index", encoder)
     tools = Tools.load(settings, places)
     search = tools.search()
     asked = Question("ask", "", "test", question, (), (), "span", ())
@@ -79,11 +82,9 @@ def ask(question: str, config: str, method: str, results: Path | None = None) ->
     return Reply(batch.predictions[0], batch.trace, evidence)
 
 
-def _check_made(settings: RunSettings, folder: Path, file: Path) -> None:
+def _check_made(settings: RunSettings, folders: dict[str, Path], file: Path) -> None:
     needed = ("corpus", "reader-model", *settings.method.needs)
-    missing = [stage for stage in needed if not (folder / stage / MANIFEST).is_file()]
+    missing = [stage for stage in needed if not (folders[stage] / MANIFEST).is_file()]
     if missing:
-        targets = " ".join(str(folder / stage / MANIFEST) for stage in missing)
-        raise UserError(
-            f"{folder}: not made yet: {', '.join(missing)}; run: snakemake {targets} --cores 2 --configfile {file}"
-        )
+        targets = " ".join(str(folders[stage] / MANIFEST) for stage in missing)
+        raise UserError(f"not made yet: {', '.join(missing)}; run: snakemake {targets} --cores 2 --configfile {file}")

@@ -17,10 +17,11 @@ from typing import Any, Literal
 import yaml
 from pydantic import Field
 
+from canopy.downloads.folders import without_files
 from canopy.errors import ConfigError
 from canopy.methods.registry import UniqueKeyLoader, load_methods
 from canopy.settings.base import Settings
-from canopy.settings.corpora import MiniRawSettings, ParseSettings, SampleSettings
+from canopy.settings.corpora import MiniRawSettings, ParseSettings, Questions, SampleSettings
 from canopy.settings.encoder import (
     EmbedSettings,
     EncoderSettings,
@@ -42,6 +43,7 @@ SHARED: dict[str, tuple[tuple[str, str], ...]] = {
         ("segment_seconds", "video.segment_seconds"),
         ("clip_seconds", "video.clip_seconds"),
         ("sample", "sample.BENCHMARK"),
+        ("questions", "questions"),
         ("seed", "seed"),
     ),
     "embed": (("encoder", "encoder"),),
@@ -58,6 +60,9 @@ class RawSource(Settings):
     generate: MiniRawSettings | None = Field(None, description="make the constructed mini corpus")
     root: str | None = Field(
         None, description="folder with one folder a benchmark of raw files, relative to the working directory"
+    )
+    absent: Literal["stop", "leave_out"] = Field(
+        "stop", description="a benchmark without files under the root: stop, or go on without it, with a notice"
     )
 
 
@@ -103,6 +108,9 @@ class Config(Settings):
     ablations: tuple[str, ...] = Field((), description="names in methods.yaml")
     retrieval: Retrieval = Retrieval()
     shards: Shards = Shards()
+    questions: Questions = Field(
+        "all", description="with_gold: leave out, and count, questions whose gold evidence is not all in the corpus"
+    )
     sample: dict[str, SampleSettings] = Field(
         {}, description="benchmark -> the part of it that is used; others are used whole"
     )
@@ -113,6 +121,9 @@ class Config(Settings):
     embed: EmbedSettings = EmbedSettings()
     index: IndexSettings = IndexSettings()
     training: TrainingSettings = TrainingSettings()
+    node_encoder: str = Field(
+        "trained", description="trained on this configuration's questions; or another's folder: results/mini/encoder"
+    )
     reader: ReaderSettings = ReaderSettings()
     mini_reader: MiniReaderSettings = MiniReaderSettings()
     tables: Tables = Tables()
@@ -122,6 +133,11 @@ class Config(Settings):
     def results(self) -> str:
         """The folder of all results of this configuration, relative to the working directory."""
         return f"results/{self.name}"
+
+    @property
+    def encoder_folder(self) -> str:
+        """The folder of the fine-tuned node encoder."""
+        return f"{self.results}/encoder" if self.node_encoder == "trained" else self.node_encoder
 
     @property
     def media_benchmarks(self) -> tuple[str, ...]:
@@ -134,6 +150,7 @@ class Project(Settings):
 
     config: Config
     methods: dict[str, MethodSettings] = Field(description="methods then ablations, in the configuration's order")
+    left_out: tuple[str, ...] = Field((), description="benchmarks of the configuration that have no raw files")
 
 
 def load_config(path: Path) -> Project:
@@ -197,7 +214,27 @@ def check_config(raw: object, where: str, methods: Path) -> Project:
     known = load_methods(methods)
     for fault in _faults(config, known, methods):
         raise ConfigError(f"{where}: {fault}")
-    return Project(config=config, methods={n: known[n] for n in (*config.methods, *config.ablations)})
+    absent = _absent(config, where)
+    present = tuple(b for b in config.benchmarks if b not in absent)
+    return Project(
+        config=config.model_copy(update={"benchmarks": present}),
+        methods={n: known[n] for n in (*config.methods, *config.ablations)},
+        left_out=absent,
+    )
+
+
+def check_encoder_folder(config: Config) -> None:
+    """Check that a node encoder that comes from elsewhere is there.
+
+    Raises:
+        ConfigError: the folder is not one of stage ``encoder``.
+    """
+    folder = Path(config.encoder_folder)
+    if config.node_encoder != "trained" and not (folder / "manifest.json").is_file():
+        raise ConfigError(
+            f"node_encoder: {folder} is not the folder of a trained encoder: make it with the configuration that it "
+            f"belongs to, as in `snakemake --cores 2 results/mini/encoder/manifest.json --configfile config/mini.yaml`"
+        )
 
 
 def schema() -> dict[str, Any]:
@@ -298,6 +335,16 @@ def _raw_faults(config: Config) -> Iterable[str]:
         yield "constructed: must be true for a generated corpus"
     if config.raw.generate and config.raw.generate.video_minutes[0] > config.raw.generate.video_minutes[1]:
         yield "raw.generate.video_minutes: the shortest is longer than the longest"
+
+
+def _absent(config: Config, where: str) -> tuple[str, ...]:
+    """The benchmarks to go on without."""
+    if config.raw.root is None or config.raw.absent == "stop":
+        return ()
+    absent = without_files(config.raw.root, config.benchmarks)
+    if len(absent) == len(config.benchmarks):
+        raise ConfigError(f"{where}: raw.root: no benchmark has files under {config.raw.root}/<benchmark>")
+    return absent
 
 
 def _listed(known: Mapping[str, MethodSettings], ablations: bool) -> str:

@@ -104,7 +104,7 @@ def _settings(project: Project, stage: str, name: str) -> dict[str, Any]:
     fixed: dict[str, Settings | None] = {
         "mini-raw": config.raw.generate,
         "video": config.video,
-        "corpus": CorpusSettings(benchmarks=config.benchmarks),
+        "corpus": CorpusSettings(benchmarks=config.benchmarks, questions=config.questions),
         "embed": config.embed,
         "index": config.index,
         "preferences": PreferenceSettings(tree=config.tree),
@@ -123,7 +123,7 @@ def _settings(project: Project, stage: str, name: str) -> dict[str, Any]:
         unused = set() if name == "lvbench" else {"segment_seconds", "clip_seconds"}
         sample = config.sample.get(name)
         settings = config.parsing.model_copy(update={"sample": sample})
-        return settings.model_dump(mode="json", exclude=unused if sample else {*unused, "sample", "seed"})
+        return settings.model_dump(mode="json", exclude=unused if sample else {*unused, "sample", "questions", "seed"})
     if stage == "run":
         return _run(config, name, project.methods[name])
     if stage == "metrics":

@@ -13,7 +13,7 @@ os.environ.update(
 )
 
 from canopy import specs
-from canopy.config import check_config, methods_file, read_config
+from canopy.config import check_config, check_encoder_folder, methods_file, read_config
 from canopy.downloads.folders import check_raw_folders
 from canopy.errors import UserError
 from canopy.provenance import code_digest
@@ -40,6 +40,8 @@ def checked_project():
 
 PROJECT = checked_project()
 CONFIG = PROJECT.config
+if PROJECT.left_out and workflow.is_main_process:
+    print(f"canopy: left out, without files in {CONFIG.raw.root}: {', '.join(PROJECT.left_out)}", file=sys.stderr)
 RESULTS = CONFIG.results
 METHODS = tuple(PROJECT.methods)
 TABLES = specs.table_names(PROJECT)
@@ -86,6 +88,18 @@ def raw_files(wildcards):
     }
 
 
+def encoder_inputs(wildcards):
+    """The fine-tuned node encoder: this configuration's, or another's, which must be there."""
+    try:
+        check_encoder_folder(CONFIG)
+    except UserError as error:
+        stop(error)
+    return {
+        "encoder": f"{CONFIG.encoder_folder}/manifest.json",
+        "weights": ancient(f"{CONFIG.encoder_folder}/adapter_model.safetensors"),
+    }
+
+
 def run_inputs(wildcards):
     """What a method reads: no index without retrieval, no encoder without fine-tuned compression."""
     method = PROJECT.methods[wildcards.method]
@@ -94,8 +108,7 @@ def run_inputs(wildcards):
         inputs["index"] = f"{RESULTS}/index/manifest.json"
         inputs["faiss"] = ancient(f"{RESULTS}/index/index.faiss")
     if "encoder" in method.needs:
-        inputs["encoder"] = f"{RESULTS}/encoder/manifest.json"
-        inputs["weights"] = ancient(f"{RESULTS}/encoder/adapter_model.safetensors")
+        inputs |= encoder_inputs(wildcards)
     adapter = CONFIG.reader.adapter
     if adapter != "none" and not adapter.startswith("package:"):
         inputs["adapter"] = f"{adapter}/adapter_model.safetensors"

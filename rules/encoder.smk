@@ -44,13 +44,12 @@ rule encoder:
 rule decisions:
     """Judge frozen and fine-tuned decisions on the test questions' gold items."""
     input:
+        unpack(encoder_inputs),
         corpus=f"{RESULTS}/corpus/manifest.json",
         preferences=f"{RESULTS}/preferences/manifest.json",
-        encoder=f"{RESULTS}/encoder/manifest.json",
         reader=f"{RESULTS}/reader-model/manifest.json",
         rows=ancient([f"{RESULTS}/corpus/items.parquet", f"{RESULTS}/corpus/questions.parquet"]),
         pairs=ancient(f"{RESULTS}/preferences/pairs.parquet"),
-        adapter=ancient(f"{RESULTS}/encoder/adapter_model.safetensors"),
         tokenizer=ancient(f"{RESULTS}/reader-model/tokenizer.json"),
     output:
         manifest=f"{RESULTS}/decisions/manifest.json",
@@ -70,7 +69,7 @@ rule decisions:
     params:
         corpus=subpath(input.corpus, parent=True),
         preferences=subpath(input.preferences, parent=True),
-        encoder=subpath(input.encoder, parent=True),
+        encoder=CONFIG.encoder_folder,
         reader=subpath(input.reader, parent=True),
         out=subpath(output.manifest, parent=True),
         code=code("decisions"),

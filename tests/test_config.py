@@ -83,7 +83,10 @@ def touched(path: str, value: Any) -> set[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda p: p.stem)
-def test_shipped_configurations_are_right(path: Path) -> None:
+def test_shipped_configurations_are_right(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "raw" / "nq").mkdir(parents=True)
+    (tmp_path / "raw" / "nq" / "file.jsonl").touch()
     project = load_config(path)
     assert project.config.name == path.stem
     jsonschema.validate(yaml.safe_load(path.read_text()), schema())

@@ -74,6 +74,22 @@ def test_gold_that_the_corpus_lacks_is_dropped_and_counted(tmp_path: Path) -> No
     assert (facts["gold_total"]["nq"], facts["gold_missing"]["nq"], facts["questions_without_gold"]["nq"]) == (5, 4, 1)
 
 
+def test_questions_without_all_their_gold_can_be_left_out(tmp_path: Path) -> None:
+    whole = question("nq:1", Gold("nq:1", (1,)))
+    others = [
+        question("nq:2", Gold("nq:1", (1,)), Gold("nq:absent", (0,))),
+        question("nq:3"),
+        question("nq:4", missing=1),
+    ]
+    nq = stage(tmp_path / "nq", [item("nq:1")], [whole, *others])
+    # A benchmark with no such question at all is no error.
+    mmqa = stage(tmp_path / "mmqa", [item("mmqa:1")], [question("mmqa:1")])
+    facts = run([nq, mmqa], None, CorpusSettings(benchmarks=("nq", "mmqa"), questions="with_gold"), tmp_path / "out")
+    assert read_questions(tmp_path / "out/questions.parquet") == [whole]
+    assert facts["questions_left_out"] == {"nq": 3, "mmqa": 1}
+    assert facts["gold_missing"] == {"nq": 0, "mmqa": 0}
+
+
 def test_only_wanted_benchmarks(tmp_path: Path) -> None:
     nq = stage(tmp_path / "nq", [item("nq:1")], [question("nq:q")])
     ottqa = stage(tmp_path / "ottqa", [item("ottqa:1")], [question("ottqa:q")])

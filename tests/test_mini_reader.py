@@ -13,7 +13,7 @@ from canopy.contracts import ITEM_SCHEMA, QUESTION_SCHEMA, Gold, Item, Question,
 from canopy.errors import UserError
 from canopy.mini_reader.annotations import ANNOTATIONS, Annotated, read_annotations
 from canopy.mini_reader.evaluate import annotated_by_gold
-from canopy.mini_reader.examples import Branch, Guests, cases, training_states
+from canopy.mini_reader.examples import Branch, branches, cases, training_states
 from canopy.mini_reader.packing import collate, pack
 from canopy.mini_reader.renaming import Renamer
 from canopy.mini_reader.states import State, StateMaker
@@ -166,25 +166,32 @@ def test_wanted_words_are_what_the_parsers_read(annotated: list[Annotated]) -> N
     assert parse_reasoning(first["reason"]).answer is None
 
 
-def test_guests_are_judged_by_the_evidence_that_is_there(annotated: list[Annotated]) -> None:
+def test_the_critic_finds_before_it_judges(annotated: list[Annotated]) -> None:
     items, _, _ = world()
-    maker, guests = StateMaker(items, 2, 3, annotated), Guests(annotated, 3)
-    by_question = {one.question.question: one for one in annotated}
-    verdicts = set()
-    for one in annotated * 6:
-        state = maker.full(one)
-        text = "\n".join(region.body for region in state.regions)
-        for case in guests.of(state):
-            guest = by_question[case.question]
-            assert guest is not one
-            holds = all(step.sentence in text for step in guest.steps)
-            if case.prompt == "critic":
-                assert parse_verdict(case.wanted).sufficient == holds
-                verdicts.add(holds)
-            else:
-                assert holds
-                assert case.wanted == f"Answer: {guest.answer}"
-    assert False in verdicts
+    one, maker = annotated[2], StateMaker(items, 2, 0)
+    found = [json.loads(wanted(state)["critic"])["found"] for state in (maker.full(one), maker.partial(one, 1))]
+    assert found == ["Town02 has 1074 people.", "The Ship02 was built at Town02."]
+    for _ in range(20):
+        state = maker.partial(one, 0)
+        verdict = json.loads(wanted(state)["critic"])
+        assert list(verdict) == ["found", "sufficient", "missing", "query"]
+        # No fact of its own is there, so it is the nearest sentence that is.
+        assert verdict["found"] in "\n".join(region.body for region in state.regions)
+        assert verdict["found"] not in {step.sentence for step in one.steps}
+
+
+def test_the_deciding_token_weighs_most(annotated: list[Annotated], places: tuple[Path, Path, Path]) -> None:
+    items, _, _ = world()
+    engine = load_engine(ReaderSettings(adapter="none"), places[2])
+    maker = StateMaker(items, 2, 0)
+    for state, word in ((maker.full(annotated[2]), " true"), (maker.partial(annotated[2], 1), " false")):
+        (case,) = [case for case in cases(state) if case.prompt == "critic"]
+        (branch,) = branches(state, [case], engine, 900, Renamer([], 0))
+        place = branch.weights.index(max(branch.weights))
+        assert branch.weights.count(max(branch.weights)) == 1
+        (before,) = engine.completion_ids([case.wanted.split('"sufficient":')[0] + '"sufficient":'])
+        (after,) = engine.completion_ids([case.wanted.split('"sufficient":')[0] + '"sufficient":' + word])
+        assert len(before) - 1 <= place < len(after) - 1
 
 
 def test_renaming_keeps_likeness_and_common_words() -> None:
@@ -261,7 +268,7 @@ def test_fitting_lowers_the_loss() -> None:
     fitted = fit(model, packed, SMALL.model_copy(update={"epochs": 20}))
     with torch.inference_mode():
         after = completion_loss(model, packed).item()
-    assert len(fitted.losses) == 40
+    assert len(fitted.losses) == 40  # 8 states in steps of 4, 20 times
     assert after < before / 2
 
 

@@ -81,6 +81,18 @@ def test_more_than_there_is_keeps_everything(raw: Path, capsys: pytest.CaptureFi
     assert (raw / "out" / "items.parquet").is_file() and len(list((raw / "out").glob(".*"))) == 0
 
 
+def test_a_sample_may_be_drawn_among_the_questions_with_gold(raw: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    records = json.loads((raw / "raw" / "hotpot_dev_v1.json").read_text())
+    for record in records[:18]:
+        record["supporting_facts"] = [["Nowhere", 0]]
+    (raw / "raw" / "hotpot_dev_v1.json").write_text(json.dumps(records))
+    parsed(raw, "out", capsys, sample={"questions": 5}, questions="with_gold")
+    questions = read_questions(raw / "out" / "questions.parquet", "dev")
+    assert {q.qid for q in questions} == {"hotpotqa:dev18", "hotpotqa:dev19"}
+    parsed(raw, "all", capsys, sample={"questions": 5})
+    assert len(read_questions(raw / "all" / "questions.parquet", "dev")) == 5
+
+
 def config(tmp_path: Path, **sections: object) -> Path:
     base = {
         "name": "part",

@@ -107,6 +107,36 @@ def test_given_raw_files_need_no_generator(workflow: Path) -> None:
     assert plan.count("rule embed:") == 3
 
 
+SLICE = """
+name: slice
+constructed: false
+raw: {root: data, absent: leave_out}
+benchmarks: [nq, hotpotqa]
+methods: [canopy]
+questions: with_gold
+node_encoder: elsewhere
+"""
+
+
+def test_benchmarks_without_files_are_left_out_with_a_notice(workflow: Path) -> None:
+    (workflow / "config" / "slice.yaml").write_text(SLICE)
+    done = snakemake(workflow, "-n", config="slice")
+    assert done.returncode == 2 and "no benchmark has files under data/" in done.stderr
+    (workflow / "data" / "nq").mkdir(parents=True)
+    (workflow / "data" / "nq" / "file.jsonl").touch()
+    done = snakemake(workflow, "-n", config="slice")
+    assert done.returncode == 2 and "node_encoder: elsewhere is not the folder of a trained encoder" in done.stderr
+    (workflow / "elsewhere").mkdir()
+    for name in ("manifest.json", "adapter_model.safetensors"):
+        (workflow / "elsewhere" / name).touch()
+    done = snakemake(workflow, "-n", config="slice")
+    assert done.returncode == 0, done.stderr
+    assert "canopy: left out, without files in data: hotpotqa" in done.stderr
+    plan = done.stdout + done.stderr
+    assert "results/slice/parsed/nq" in plan and "results/slice/parsed/hotpotqa" not in plan
+    assert "rule encoder:" not in plan and "elsewhere/manifest.json" in plan
+
+
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The tiny configuration, run once; the folder's name has a space in it."""

@@ -19,7 +19,7 @@ def command(
     Given raw files are looked for by name, not read: each kind is listed with the number of files found.
     """
     from canopy.artefacts import write_json
-    from canopy.config import load_config, named_config, schema
+    from canopy.config import check_encoder_folder, load_config, named_config, schema
     from canopy.downloads.folders import check_raw_folders
     from canopy.errors import UserError
 
@@ -28,6 +28,7 @@ def command(
         return
     path = named_config(config)
     project = load_config(path)
+    check_encoder_folder(project.config)
     benchmarks, root = project.config.benchmarks, project.config.raw.root
     if root is not None:
         try:
@@ -35,6 +36,8 @@ def command(
         except UserError as error:
             raise UserError(f"{path}: {error}") from error
     files = [_raw_files(b, Path(root) / b) for b in benchmarks] if root is not None else []
+    for benchmark in project.left_out:
+        print(f"{path}: {benchmark} is left out: no files in {Path(root or '') / benchmark}")
     print(f"{path} is right: {len(project.methods)} methods and ablations on {', '.join(benchmarks)}", *files, sep="\n")
 
 

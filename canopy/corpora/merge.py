@@ -57,12 +57,17 @@ def run(parsed: Sequence[Path], video: Path | None, settings: CorpusSettings, ou
         questions = [relinked(q, joins) for q in questions if q.benchmark in settings.benchmarks]
         sizes = _unit_counts(items, {g.item_id for q in questions for g in q.gold})
         questions = [_located(q, sizes) for q in questions]
+        asked = Counter(q.benchmark for q in questions)
+        if settings.questions == "with_gold":
+            questions = [q for q in questions if q.gold and not q.gold_missing]
         questions.sort(key=lambda q: q.qid)
         frame = frame_of(questions, QUESTION_SCHEMA)
         _no_repeats(frame.select("qid", pl.col("split").alias("source")).lazy(), "qid")
         frame.write_parquet(artefact.path / "questions.parquet", compression="zstd")
         artefact.facts.update(_facts(counts, joins, questions, settings))
-        _nothing_absent(artefact.facts, settings)
+        kept = Counter(q.benchmark for q in questions)
+        artefact.facts["questions_left_out"] = {b: asked[b] - kept[b] for b in settings.benchmarks}
+        _nothing_absent(asked, settings)
     return artefact.facts
 
 
@@ -139,10 +144,10 @@ def _facts(
     }
 
 
-def _nothing_absent(facts: dict[str, Any], settings: CorpusSettings) -> None:
-    absent = [b for b in settings.benchmarks if not facts["questions"][b]]
+def _nothing_absent(asked: Counter[str], settings: CorpusSettings) -> None:
+    absent = [b for b in settings.benchmarks if not asked[b]]
     if absent:
         raise UserError(
-            f"no questions of {', '.join(absent)} in the parsed directories ({json.dumps(facts['questions'])}): "
+            f"no questions of {', '.join(absent)} in the parsed directories ({json.dumps(asked)}): "
             "parse them, or leave them out of `benchmarks`"
         )

@@ -66,7 +66,7 @@ def run(benchmark: str, paths: Sequence[Path], settings: ParseSettings, out: Pat
         }
         facts: dict[str, Any] = {**summary, "gold": sink.gold}
         if settings.sample is not None:
-            facts.update(take_sample(artefact.path, settings.sample, settings.seed))
+            facts.update(take_sample(artefact.path, settings.sample, settings.seed, settings.questions == "with_gold"))
             facts["sampled_from"] = {key: summary[key] for key in ("items", "questions")}
             summary = {key: facts[key] for key in (*summary, "sampled_from")}
         artefact.facts.update(

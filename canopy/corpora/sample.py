@@ -15,7 +15,7 @@ from canopy.settings.corpora import SampleSettings
 _IDS = 100_000
 
 
-def take_sample(directory: Path, settings: SampleSettings, seed: int) -> dict[str, int]:
+def take_sample(directory: Path, settings: SampleSettings, seed: int, with_gold: bool) -> dict[str, int]:
     """Replace `items.parquet` and `questions.parquet` of a directory by their sample.
 
     What is drawn depends on the seed and the ids alone, so that a larger sample holds a smaller one. Memory grows with
@@ -25,11 +25,12 @@ def take_sample(directory: Path, settings: SampleSettings, seed: int) -> dict[st
         directory: what the parser wrote.
         settings: questions of each split, and items without gold.
         seed: of the draw.
+        with_gold: draw among the questions whose gold evidence is all there.
 
     Returns:
         What is left: `items`, `questions`, `gold` (references of its questions) and `gold_missing`.
     """
-    questions = _sampled_questions(directory / "questions.parquet", settings.questions, seed)
+    questions = _sampled_questions(directory / "questions.parquet", settings.questions, seed, with_gold)
     gold = {one["item_id"] for row in questions["gold"] for one in row}
     # Gold of a video names a clip, which the video stage makes of the whole.
     gold |= {item_id.rpartition("#")[0] for item_id in gold}
@@ -45,8 +46,10 @@ def take_sample(directory: Path, settings: SampleSettings, seed: int) -> dict[st
     }
 
 
-def _sampled_questions(path: Path, count: int, seed: int) -> pl.DataFrame:
+def _sampled_questions(path: Path, count: int, seed: int, with_gold: bool) -> pl.DataFrame:
     questions = pl.read_parquet(path)
+    if with_gold:
+        questions = questions.filter(pl.col("gold").list.len() > 0, pl.col("gold_missing") == 0)
     chosen: set[str] = set()
     for split in questions["split"].unique():
         chosen.update(nsmallest(count, questions.filter(pl.col("split") == split)["qid"], key=_rank(seed)))

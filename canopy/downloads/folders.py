@@ -15,7 +15,7 @@ def check_raw_folders(root: str, benchmarks: tuple[str, ...]) -> None:
         UserError: a folder is missing or empty; one line with the folder, its files, their locations and the commands
             that fetch them.
     """
-    missing = [b for b in benchmarks if not _has_files(Path(root) / b)]
+    missing = without_files(root, benchmarks)
     if not missing:
         return
     first, *others = missing
@@ -28,6 +28,11 @@ def check_raw_folders(root: str, benchmarks: tuple[str, ...]) -> None:
         "all benchmarks'), or copy them there: "
         f"{files}{note}{also} (docs/raw.md)"
     )
+
+
+def without_files(root: str, benchmarks: tuple[str, ...]) -> tuple[str, ...]:
+    """The benchmarks whose raw folder is missing or holds nothing but hidden files."""
+    return tuple(b for b in benchmarks if not _has_files(Path(root) / b))
 
 
 def _has_files(folder: Path) -> bool:

@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 import json
-import random
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from canopy.mini_reader.annotations import Annotated
+from canopy.mini_reader.annotations import Annotated, words
 from canopy.mini_reader.renaming import Renamer
-from canopy.mini_reader.states import State, StateMaker, settled
+from canopy.mini_reader.states import State, StateMaker
 from canopy.reader.engine import TransformersEngine
 from canopy.reader.prompts import build_prompts, question_text
 from canopy.regions.render import Region
+from canopy.text.sentences import sentence_spans
 
 # UniversalRAG's classes: HotpotQA's texts are documents, the others' paragraphs.
 ROUTE_OF_BENCHMARK = {"nq": "paragraph", "hotpotqa": "document", "ottqa": "table", "lvbench": "clip"}
 ROUTE_OF_MODALITY = {"table": "table", "image": "image", "video": "clip"}
-SUFFICIENT = '{"sufficient": true}'
-_INSUFFICIENT = '{"sufficient": false'
-# Further questions put to the evidence of a state. One may be open where the state's own is settled, so that the
-# critic hears both verdicts about equally often.
-_GUESTS = 3
 # Weights of completion tokens in the loss: the words that decide, against those with many good wordings.
 _WEIGHTS = {"answer": 2.0, "critic": 0.5, "reason": 0.5, "route": 1.0}
 _DECISION = 5.0
+_LONGEST_SENTENCE = 200  # characters; longer ones are rows and pages
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +53,34 @@ def training_states(annotated: Sequence[Annotated], maker: StateMaker) -> Iterat
             yield maker.second_only(one)
 
 
-def verdict(annotated: Annotated, missing: int | None) -> str:
-    """The critic's words when step ``missing`` is the first that the evidence does not settle."""
+def verdict(state: State) -> str:
+    """The critic's words: the fact that takes the question furthest, whether it is enough, and what to ask next.
+
+    A small model finds a sentence more surely than it judges a page; the verdict then only has to compare the
+    sentence with the question.
+    """
+    annotated, missing = state.annotated, state.missing
     if missing is None:
-        return SUFFICIENT
+        return _json({"found": annotated.steps[-1].sentence, "sufficient": True})
     step = annotated.steps[missing]
     # The first step's own query is the question, which would be a repeat.
     query = step.query if missing else step.missing
-    return json.dumps({"sufficient": False, "missing": step.missing, "query": query}, ensure_ascii=False)
+    found = annotated.steps[missing - 1].sentence if missing else closest_sentence(state)
+    return _json({"found": found, "sufficient": False, "missing": step.missing, "query": query})
+
+
+def closest_sentence(state: State) -> str:
+    """The sentence of the evidence that shares most with the question, counted in letters of shared words."""
+    wanted = words(state.annotated.question.question)
+    best, most = "", 0.0
+    for region in state.regions:
+        for span in sentence_spans(region.body):
+            sentence = region.body[span.start : span.end].strip()
+            there = words(sentence)
+            shared = sum(map(len, wanted & there)) - len(there) / 50  # of equal sentences the shorter
+            if shared > most and len(sentence) <= _LONGEST_SENTENCE:
+                best, most = sentence, shared
+    return best
 
 
 def reasoning(annotated: Annotated, missing: int | None) -> str:
@@ -77,58 +92,20 @@ def reasoning(annotated: Annotated, missing: int | None) -> str:
     return annotated.steps[missing - 1].sentence
 
 
-def judged(annotated: Annotated, missing: int | None) -> Iterator[Case]:
-    """The critic's case, and the answer's where the evidence settles the question."""
+def cases(state: State) -> Iterator[Case]:
+    """All that a state teaches: verdict, answer where it is settled, reasoning, and the route of its next query."""
+    annotated, missing = state.annotated, state.missing
     question = question_text(annotated.question)
-    yield Case("critic", question, verdict(annotated, missing))
+    yield Case("critic", question, verdict(state))
     if missing is None:
         yield Case("answer", question, f"Answer: {annotated.answer}")
-
-
-def cases(state: State) -> Iterator[Case]:
-    """All that a state's own question teaches: verdict, answer, reasoning, and the route of its next query."""
-    annotated, missing = state.annotated, state.missing
-    yield from judged(annotated, missing)
-    yield Case("reason", question_text(annotated.question), reasoning(annotated, missing))
+    yield Case("reason", question, reasoning(annotated, missing))
     if missing:
         step = annotated.steps[missing]
         text = "document" if step.item.benchmark == "hotpotqa" else "paragraph"
         yield Case("route", step.query, ROUTE_OF_MODALITY.get(step.item.modality, text))
     elif missing is None:
         yield Case("route", annotated.question.question, annotated.route)
-
-
-class Guests:
-    """Other questions that some evidence settles, half settles, or nearly names: more to learn from one reading."""
-
-    def __init__(self, annotated: Sequence[Annotated], seed: int) -> None:
-        """Choose among these questions."""
-        self._by_item: dict[str, list[Annotated]] = defaultdict(list)
-        for one in annotated:
-            for step in one.steps:
-                self._by_item[step.item.item_id].append(one)
-        self._draw = random.Random(seed)
-
-    def of(self, state: State) -> Iterator[Case]:
-        """Cases of up to three other questions about items that are there, or close to those that are."""
-        evidence = "\n".join(region.text for region in state.regions).casefold()
-        there = {region.item_id for region in state.regions}
-        seen = {state.annotated.question.qid}
-        guests, open_left = 0, int(state.missing is None)
-        for ids in (sorted(there), state.close):
-            candidates = [one for item_id in ids for one in self._by_item[item_id]]
-            self._draw.shuffle(candidates)
-            for one in candidates:
-                missing = next((n for n, step in enumerate(one.steps) if not settled(step, state.regions)), None)
-                # What is told in another way is not missing.
-                told = missing is not None and len(one.answer) > 3 and one.answer.casefold() in evidence
-                full = guests == _GUESTS or (missing is not None and not open_left)
-                if full or told or one.question.qid in seen:
-                    continue
-                seen.add(one.question.qid)
-                guests += 1
-                open_left -= missing is not None
-                yield from judged(one, missing)
 
 
 def branches(
@@ -149,6 +126,16 @@ def branches(
 def _weights(case: Case, completion: Sequence[int], engine: TransformersEngine) -> list[float]:
     weights = [_WEIGHTS[case.prompt]] * len(completion)
     if case.prompt == "critic":
-        yes, no = engine.completion_ids([SUFFICIENT, _INSUFFICIENT])
-        weights[next(n for n, (a, b) in enumerate(zip(yes, no, strict=False)) if a != b)] = _DECISION
+        weights[_deciding(case.wanted, completion, engine)] = _DECISION
     return weights
+
+
+def _deciding(wanted: str, completion: Sequence[int], engine: TransformersEngine) -> int:
+    """Where the token is that would be another one in the opposite verdict."""
+    yes, no = '"sufficient": true', '"sufficient": false'
+    (other,) = engine.completion_ids([wanted.replace(yes, no) if yes in wanted else wanted.replace(no, yes)])
+    return next(n for n, (a, b) in enumerate(zip(completion, other, strict=False)) if a != b)
+
+
+def _json(value: dict[str, str | bool]) -> str:
+    return json.dumps(value, ensure_ascii=False)

@@ -37,19 +37,11 @@ class State:
         annotated: the question.
         regions: the evidence, in order of arrival.
         missing: index of the first step that it does not settle; None when it settles all.
-        close: ids of items that are close to the queries and not in the evidence.
     """
 
     annotated: Annotated
     regions: tuple[Region, ...]
     missing: int | None
-    close: tuple[str, ...] = ()
-
-
-def settled(step: Step, regions: Sequence[Region]) -> bool:
-    """Whether the regions hold every unit of a step."""
-    held = [region for region in regions if region.item_id == step.item.item_id]
-    return all(any(region.unit_start <= unit < region.unit_end for region in held) for unit in step.units)
 
 
 class Distractors:
@@ -127,7 +119,6 @@ class StateMaker:
         compressed = self.chance(_COMPRESSED)
         held = {step.item.item_id for step in annotated.steps}
         evidence: list[Region] = []
-        near: list[str] = []
         for number, golds in enumerate(rounds):
             chosen = [(item, units, True) for item, units in golds]
             if pruned is not None and compressed and number == len(rounds) - 1:
@@ -136,13 +127,11 @@ class StateMaker:
             close = self._unhelpful(annotated, queries[min(number, len(queries) - 1)], held)
             picked = draw.sample(close, min(extra, len(close)))
             held.update(item.item_id for item in picked)
-            near += [item.item_id for item in close]
             chosen += [(item, self._fact(item), True) for item in picked]
             draw.shuffle(chosen)
             for item, units, keep in chosen:
                 evidence += self._refined(item, units, keep) if compressed else [whole(item, 0.0)]
-        there = {region.item_id for region in evidence}
-        return State(annotated, tuple(evidence), missing, tuple(id_ for id_ in near if id_ not in there))
+        return State(annotated, tuple(evidence), missing)
 
     def _fact(self, item: Item) -> frozenset[int]:
         facts = self._facts.get(item.item_id)

@@ -20,10 +20,10 @@ from transformers import PreTrainedModel
 from canopy.artefacts import build, write_json
 from canopy.contracts import Item, read_items, read_questions
 from canopy.errors import UserError
-from canopy.mini_reader.annotations import ANNOTATIONS, Annotated, read_annotations
+from canopy.mini_reader.annotations import ANNOTATIONS, read_annotations
 from canopy.mini_reader.card import card
 from canopy.mini_reader.evaluate import annotated_by_gold, evaluate
-from canopy.mini_reader.examples import Guests, branches, cases, training_states
+from canopy.mini_reader.examples import branches, cases, training_states
 from canopy.mini_reader.packing import Packed, collate, pack
 from canopy.mini_reader.renaming import Renamer
 from canopy.mini_reader.states import State, StateMaker
@@ -67,7 +67,7 @@ def run(settings: MiniReaderSettings, corpus: Path, raw: Path, reader: Path, out
         maker = StateMaker(items, TreeSettings().fan_out, settings.seed, annotated)
         states = list(training_states(annotated, maker))
         random.Random(settings.seed).shuffle(states)
-        packed = list(examples(states[: settings.max_examples], annotated, items, engine, settings))
+        packed = list(examples(states[: settings.max_examples], items, engine, settings))
         trained = fit(engine.model, packed, settings)
         save_adapter(trained.adapter, artefact.path)
         tuned = load_engine(bare.model_copy(update={"adapter": str(artefact.path)}), reader)
@@ -90,17 +90,12 @@ def run(settings: MiniReaderSettings, corpus: Path, raw: Path, reader: Path, out
 
 
 def examples(
-    states: Sequence[State],
-    annotated: Sequence[Annotated],
-    items: Sequence[Item],
-    engine: TransformersEngine,
-    settings: MiniReaderSettings,
+    states: Sequence[State], items: Sequence[Item], engine: TransformersEngine, settings: MiniReaderSettings
 ) -> Iterator[Packed]:
-    """Each state packed with its own question's prompts and those of other questions about its evidence."""
-    guests, renamer = Guests(annotated, settings.seed), Renamer(items, settings.seed)
+    """The prompts of each state, packed into one sequence."""
+    renamer = Renamer(items, settings.seed)
     for state in states:
-        wanted = [*cases(state), *guests.of(state)]
-        yield pack(branches(state, wanted, engine, settings.max_tokens, renamer))
+        yield pack(branches(state, list(cases(state)), engine, settings.max_tokens, renamer))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """The prompt templates: one text file a prompt, with ``$evidence`` and ``$question``.
 
-The evidence stands before the question, and the instruction comes last. A template holds the words of
+The question stands before the evidence, so that the evidence is read for it, and again after it, before the
+instruction: all prompts of one question share their beginning. A template holds the words of
 the user's message only; the chat format around it belongs to the reader (:mod:`canopy.reader.engine`).
 Standard library only, so that a workflow file can ask for the digests without loading a model.
 """

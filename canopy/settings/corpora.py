@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import Field
 
 from canopy.contracts import Split
 from canopy.settings.base import Settings
+
+Questions = Literal["all", "with_gold"]
+"""All, or those whose gold evidence is all in the corpus."""
 
 
 class MiniRawSettings(Settings):
@@ -37,6 +42,7 @@ class ParseSettings(Settings):
     segment_seconds: int = Field(30, ge=1, description="LVBench: length of a minimal video unit")
     clip_seconds: int = Field(300, ge=1, description="LVBench: length of an item, a whole number of segments")
     sample: SampleSettings | None = Field(None, description="keep a part of the benchmark")
+    questions: Questions = Field("all", description="which questions a sample is drawn from")
     seed: int = Field(13, description="of what the sample keeps")
 
 
@@ -44,3 +50,4 @@ class CorpusSettings(Settings):
     """Merging the benchmarks' items and questions."""
 
     benchmarks: tuple[str, ...]
+    questions: Questions = "all"

@@ -28,7 +28,7 @@ class ReaderSettings(Settings):
         60_000, ge=0, description="tokens of earlier prompts kept, so that shared beginnings are read once (23 KB each)"
     )
     answer_tokens: int = Field(24, ge=1, description="most new tokens of an answer")
-    verdict_tokens: int = Field(80, ge=1)
+    verdict_tokens: int = Field(128, ge=1)
     reason_tokens: int = Field(56, ge=1)
     route_tokens: int = Field(6, ge=1)
 
@@ -71,8 +71,8 @@ class MiniReaderSettings(Settings):
     rank: int = Field(16, ge=1)
     alpha: int = Field(32, ge=1)
     learning_rate: float = Field(1e-3, gt=0)
-    batch_size: int = Field(4, ge=1, description="states of evidence a step")
+    batch_size: int = Field(1, ge=1, description="states of evidence a step")
     epochs: int = Field(1, ge=1)
     max_examples: int = Field(900, ge=1, description="states of evidence, each with up to four prompts")
-    max_tokens: int = Field(768, ge=64, description="longer training prompts lose evidence from the end")
+    max_tokens: int = Field(1536, ge=64, description="longer training prompts lose evidence from the end")
     prompts: dict[str, str] = Field({}, description="prompt name -> content digest; filled in, not configured")
