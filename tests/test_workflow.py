@@ -13,6 +13,8 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+import yaml
+from parsing import REAL, needs_real
 
 ROOT = Path(__file__).parents[1]
 TABLES = ("main", "ablations", "ablation_no_iteration", "decisions", "evidence", "tokens", "corpus")
@@ -27,9 +29,9 @@ def snakemake(folder: Path, *arguments: str, config: str = "tiny") -> subprocess
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
-def planned(folder: Path, *arguments: str) -> dict[str, int]:
+def planned(folder: Path, *arguments: str, config: str = "tiny") -> dict[str, int]:
     """Jobs that a dry run plans, by rule; the target rule itself is left out."""
-    done = snakemake(folder, "-n", *arguments)
+    done = snakemake(folder, "-n", *arguments, config=config)
     assert done.returncode == 0, done.stdout + done.stderr
     counts = {m[1]: int(m[2]) for m in re.finditer(r"^(\w+)\s+(\d+)$", done.stdout + done.stderr, re.MULTILINE)}
     return {rule: n for rule, n in counts.items() if rule not in ("all_tables", "total")}
@@ -184,7 +186,7 @@ def test_an_edited_prompt_reruns_what_uses_it(finished: Path) -> None:
     path.write_text(before + "\nBe brief.\n")
     try:
         # Only canopy asks the critic; its scores are in every table but corpus and decisions.
-        assert planned(finished) == {"run": 2, "metrics": 1, "table": 4}
+        assert planned(finished) == {"run": 2, "metrics": 1, "table": 5}
     finally:
         path.write_text(before)
 
@@ -193,8 +195,8 @@ def test_an_edited_prompt_reruns_what_uses_it(finished: Path) -> None:
 def test_a_changed_stage_reruns_itself_and_what_is_below(finished: Path) -> None:
     edits = [
         ("config/tiny.yaml", "bootstrap: 100", "bootstrap: 101", {"table": 5}),
-        ("config/methods.yaml", "label: CANOPY\n", "label: Canopy\n", {"table": 4}),
-        ("config/tiny.yaml", "k: 2", "k: 3", {"run": 6, "metrics": 3, "table": 6}),
+        ("config/methods.yaml", "label: CANOPY\n", "label: Canopy\n", {"table": 5}),
+        ("config/tiny.yaml", "k: 2", "k: 3", {"run": 6, "metrics": 3, "table": 7}),
     ]
     for name, old, new, expected in edits:
         edited(finished / name, old, new)
@@ -209,7 +211,7 @@ def test_a_deleted_ablation_comes_back_alone_and_the_same_even_when_killed(finis
     results = finished / "results" / "tiny"
     tables = tables_of(results)
     shutil.rmtree(results / "runs" / "no_iteration")
-    assert planned(finished) == {"run": 2, "metrics": 1, "table": 3}
+    assert planned(finished) == {"run": 2, "metrics": 1, "table": 4}
 
     killed = subprocess.Popen(
         [sys.executable, "-m", "snakemake", "--configfile", "config/tiny.yaml", "--cores", "2"],
@@ -231,3 +233,31 @@ def test_a_deleted_ablation_comes_back_alone_and_the_same_even_when_killed(finis
     assert done.returncode == 0, (done.stdout + done.stderr)[-6000:]
     assert planned(finished) == {}
     assert tables_of(results) == tables
+
+
+@needs_real
+@pytest.mark.e2e
+def test_real_slices_go_through_to_tables(finished: Path) -> None:
+    (finished / "raw").symlink_to(REAL.resolve())
+    path = finished / "config" / "slice.yaml"
+    settings = yaml.safe_load(path.read_text())
+    settings |= {
+        "methods": ["canopy"],
+        "ablations": ["no_compression"],
+        "sample": {b: {"questions": 2, "distractors": 30} for b in settings["benchmarks"]},
+        "retrieval": {"k": 3, "question_batch": 4},
+        "node_encoder": "results/tiny/encoder",
+    }
+    path.write_text(yaml.safe_dump(settings, sort_keys=False))
+    done = snakemake(finished, "all_tables", "--cores", "2", "--show-failed-logs", config="slice")
+    assert done.returncode == 0, (done.stdout + done.stderr)[-6000:]
+    tables = finished / "results" / "slice" / "tables"
+    evidence = pl.read_csv(tables / "evidence.csv", comment_prefix="#")
+    # Of MMQA one question has its table here, LVBench has no film.
+    assert set(evidence["benchmark"]) == {"NQ", "HotpotQA", "OTT-QA", "MMQA", "Average"}
+    assert set(evidence["with_gold"]) == {2, 1, 7}
+    whole = evidence.filter(pl.col("method") == "without compression")
+    assert set(whole["units_kept"].drop_nulls()) == {1.0}
+    caption = (tables / "main.md").read_text()
+    assert "slice" in caption and "constructed" not in caption
+    assert planned(finished, config="slice") == {}
