@@ -68,7 +68,9 @@ def _read(
     chosen = []
     for row, prompt in enumerate(prompts):
         known, cache = prefixes.longest(prompt)
-        output = model(input_ids=torch.tensor([list(prompt[known:])]), cache=cache, use_cache=True, logits_to_keep=1)
+        # By index: a slice of the hidden states makes PyTorch copy the whole output matrix for each prompt.
+        last = torch.tensor([len(prompt) - known - 1])
+        output = model(input_ids=torch.tensor([list(prompt[known:])]), cache=cache, use_cache=True, logits_to_keep=last)
         prefixes.put(prompt, output.cache)
         rows.put(row, output.cache)
         chosen.append(int(output.logits[0, -1].argmax()))

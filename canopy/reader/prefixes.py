@@ -1,7 +1,7 @@
 """Prompts already read: one that begins like another is read from where they part.
 
-The evidence of a question grows from round to round and stands first in every prompt, so the critic's prompt of
-one round, that of the next and the answer's share most of their tokens.
+The question stands first in every prompt and its evidence grows from round to round, so the critic's prompt of one
+round, that of the next and the answer's share most of their tokens.
 """
 
 from __future__ import annotations
