@@ -16,8 +16,8 @@ route label. Made by `canopy mini-reader` (rule `mini_reader`).
   a seed. Train, dev and test share no entity and no question template. Each question gives several states of evidence:
   all facts among distractors, or one fact missing; whole items, or items refined under random scores.
 - **Training**: {states} states, {prompts} prompts, {tokens} tokens, {steps} steps of batch size {batch_size},
-  seed {seed}, rank {rank}, alpha {alpha}, learning rate {learning_rate} with warm-up and linear decay, loss on the completions
-  alone ({loss_first} at first, {loss_last} at last), {minutes} minutes on a CPU.
+  seed {seed}, rank {rank}, alpha {alpha}, learning rate {learning_rate} with warm-up and linear decay, loss on the
+  completions alone ({loss_first} at first, {loss_last} at last), {minutes} minutes on a CPU.
 - **Licence**: Apache-2.0.
 
 ## Scores on the dev split
