@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from metric_world import PREDICTION_SCHEMA
+from metric_world import PREDICTION_SCHEMA, TRACE_SCHEMA
 
 from canopy import artefacts
 from canopy.contracts import Question, read_questions
@@ -55,6 +55,11 @@ def _run(directory: Path, questions: list[Question]) -> None:
     ]  # fmt: skip
     with artefacts.build(directory, "run", {"name": "oracle"}) as artefact:
         pl.DataFrame(rows, schema=PREDICTION_SCHEMA).write_parquet(artefact.path / "predictions.parquet")
+        hits = [
+            {"qid": q.qid, "round": 1, "hits": [{"item_id": g.item_id, "score": 1.0} for g in q.gold]}
+            for q in questions
+        ]
+        pl.DataFrame(hits, schema=TRACE_SCHEMA).write_parquet(artefact.path / "trace.parquet")
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="real benchmark slices are not on this machine")
