@@ -84,10 +84,12 @@ def test_questions_without_all_their_gold_can_be_left_out(tmp_path: Path) -> Non
     nq = stage(tmp_path / "nq", [item("nq:1")], [whole, *others])
     # A benchmark with no such question at all is no error.
     mmqa = stage(tmp_path / "mmqa", [item("mmqa:1")], [question("mmqa:1")])
-    facts = run([nq, mmqa], None, CorpusSettings(benchmarks=("nq", "mmqa"), questions="with_gold"), tmp_path / "out")
+    ottqa = stage(tmp_path / "ottqa", [], [])
+    wanted = CorpusSettings(benchmarks=("nq", "mmqa", "ottqa"), questions="with_gold")
+    facts = run([nq, mmqa, ottqa], None, wanted, tmp_path / "out")
     assert read_questions(tmp_path / "out/questions.parquet") == [whole]
-    assert facts["questions_left_out"] == {"nq": 3, "mmqa": 1}
-    assert facts["gold_missing"] == {"nq": 0, "mmqa": 0}
+    assert facts["questions_left_out"] == {"nq": 3, "mmqa": 1, "ottqa": 0}
+    assert facts["gold_missing"] == {"nq": 0, "mmqa": 0, "ottqa": 0}
 
 
 def test_only_wanted_benchmarks(tmp_path: Path) -> None:
