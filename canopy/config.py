@@ -343,7 +343,10 @@ def _absent(config: Config, where: str) -> tuple[str, ...]:
         return ()
     absent = without_files(config.raw.root, config.benchmarks)
     if len(absent) == len(config.benchmarks):
-        raise ConfigError(f"{where}: raw.root: no benchmark has files under {config.raw.root}/<benchmark>")
+        raise ConfigError(
+            f"{where}: raw.root: no benchmark has files under {config.raw.root}/<benchmark>: fetch some, as in "
+            f"`canopy download {absent[0]} --root {config.raw.root}`, or copy them there (docs/raw.md)"
+        )
     return absent
 
 

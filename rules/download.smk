@@ -12,10 +12,12 @@ if CONFIG.raw.root is not None:
     # Not in raw.root/<benchmark>: writing there would make the folder newer, and everything parsed from it old.
     DOWNLOADED = f"{CONFIG.raw.root}/.downloads/{{benchmark}}.done"
 
+    DOWNLOADABLE = (*CONFIG.benchmarks, *PROJECT.left_out)
+
     rule download_all:
-        """Fetch the official raw files of all benchmarks of the configuration."""
+        """Fetch the official raw files of all benchmarks of the configuration, also of those left out so far."""
         input:
-            expand(DOWNLOADED, benchmark=CONFIG.benchmarks),
+            expand(DOWNLOADED, benchmark=DOWNLOADABLE),
 
     rule download:
         """Fetch one benchmark's official raw files, go on after a break, check and unpack them."""
@@ -24,6 +26,8 @@ if CONFIG.raw.root is not None:
         log:
             f"{RESULTS}/logs/download.{{benchmark}}.log",
         localrule: True
+        wildcard_constraints:
+            benchmark="|".join(DOWNLOADABLE),
         conda:
             CPU_ENV
         params:

@@ -129,7 +129,23 @@ def test_supporting_facts_of_a_joined_paragraph_keep_their_sentence_numbers(tmp_
     assert found.supporting == {"hotpotqa:q": [("O&amp;O", 2)]}
 
 
-_LETTERS = st.text("ab \u00e9\ufb01", min_size=1, max_size=12)
+def test_a_kept_unit_that_holds_two_sentences_keeps_both_numbers(tmp_path: Path) -> None:
+    note = {"supporting_facts": [["O", 0]], "items": {"hotpotqa:O#1": {"title": "O", "sentences": [0, 1, 2]}}}
+    items = [text("hotpotqa:O", "A is b. C is d.", " E."), text("hotpotqa:O#1", "A is b.", " C is d.", " E.")]
+    question = asked("hotpotqa:q", Gold("hotpotqa:O#1", (0,)), native=json.dumps(note))
+    _, questions, _ = merged(tmp_path, items, [question])
+    moved = questions["hotpotqa:q"]
+    row = {"answer": "a", "kept": [{"item_id": "hotpotqa:O", "unit_start": 0, "unit_end": 1}]}
+    found = predictions_of("hotpotqa", [moved], {moved.qid: row}, tmp_path / "out" / "items.parquet")
+    assert found.supporting == {"hotpotqa:q": [("O", 0), ("O", 1)]}
+
+
+def test_the_title_ends_where_it_ends() -> None:
+    items = [text("nq:1", "Hilton is a hotel.", title="Paris"), text("nq:2", "is a hotel.", title="Paris Hilton")]
+    assert find_joins(frame_of(items, ITEM_SCHEMA).lazy()) == {}
+
+
+_LETTERS = st.text("abA \u00e9\ufb01\u0130", min_size=1, max_size=12)
 
 
 @given(_LETTERS, st.sets(st.integers(1, 11)), st.sets(st.integers(1, 11)))

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -184,14 +185,22 @@ def test_the_deciding_token_weighs_most(annotated: list[Annotated], places: tupl
     items, _, _ = world()
     engine = load_engine(ReaderSettings(adapter="none"), places[2])
     maker = StateMaker(items, 2, 0)
-    for state, word in ((maker.full(annotated[2]), " true"), (maker.partial(annotated[2], 1), " false")):
+    renamer = Renamer(
+        [text_item("1", "Shipaa", ["The Shipaa was built at Townaa.", "Townaa has 1074 people."])], seed=3
+    )
+    one = replace(annotated[2], steps=tuple(replace(s, sentence="The Shipaa, Townaa.") for s in annotated[2].steps))
+    renamed = 0
+    for state, word in [(maker.full(one), " true"), (maker.partial(one, 1), " false")] * 8:
         (case,) = [case for case in cases(state) if case.prompt == "critic"]
-        (branch,) = branches(state, [case], engine, 900, Renamer([], 0))
+        (branch,) = branches(state, [case], engine, 900, renamer)
         place = branch.weights.index(max(branch.weights))
         assert branch.weights.count(max(branch.weights)) == 1
-        (before,) = engine.completion_ids([case.wanted.split('"sufficient":')[0] + '"sufficient":'])
-        (after,) = engine.completion_ids([case.wanted.split('"sufficient":')[0] + '"sufficient":' + word])
-        assert len(before) - 1 <= place < len(after) - 1
+        said = engine.tokenizer.decode(branch.completion[:-1])
+        renamed += "Shipaa" not in said
+        before, _ = said.split('"sufficient":')
+        assert len(engine.tokenizer.decode(branch.completion[:place])) >= len(before + '"sufficient":')
+        assert len(engine.tokenizer.decode(branch.completion[: place + 1])) <= len(before + '"sufficient":' + word)
+    assert renamed > 4
 
 
 def test_renaming_keeps_likeness_and_common_words() -> None:

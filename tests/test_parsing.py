@@ -177,3 +177,12 @@ words = st.text(alphabet=st.characters(categories=["L", "N"]), min_size=1)
 def test_written_verdicts_read_back(missing: str, query: str) -> None:
     text = json.dumps({"sufficient": False, "missing": missing, "query": query})
     assert parse_verdict(f"Verdict: {text} done") == Verdict(False, missing, query, True)
+
+
+def test_quotation_marks_in_what_was_found_do_not_spoil_a_verdict() -> None:
+    text = (
+        '{"found": "The ship "Aurora" was built.", "sufficient": false, "missing": "the yard", "query": "Which yard?"}'
+    )
+    assert parse_verdict(text) == Verdict(False, "the yard", "Which yard?", True)
+    assert parse_verdict('{"found": "It is "old".", "sufficient": true}') == Verdict(True, "", "", True)
+    assert parse_verdict('{"found": "It is sufficient: true.", "sufficient": false, "query": "q"}').query == "q"

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from canopy.artefacts import read_manifest
 from canopy.cli import main
 from canopy.config import load_config
 from canopy.contracts import read_items, read_questions
@@ -58,7 +59,9 @@ def test_a_sample_keeps_all_gold_and_the_wanted_number_of_distractors(
     assert [sum(q.split == split for q in questions) for split in ("train", "dev")] == [5, 5]
     assert gold <= items and len(items) == len(gold) + 7
     assert (facts["items"], facts["questions"], facts["records"]) == (len(items), 10, 32)
-    assert facts["sampled_from"] == {"items": 29, "questions": 32}
+    whole = facts["sampled_from"]
+    assert isinstance(whole, dict) and (whole["items"], whole["questions"]) == (29, 32)
+    assert whole["splits"] == {"train": 12, "dev": 20}
 
 
 def test_the_seed_alone_decides_and_a_larger_sample_holds_a_smaller_one(
@@ -89,6 +92,7 @@ def test_a_sample_may_be_drawn_among_the_questions_with_gold(raw: Path, capsys: 
     parsed(raw, "out", capsys, sample={"questions": 5}, questions="with_gold")
     questions = read_questions(raw / "out" / "questions.parquet", "dev")
     assert {q.qid for q in questions} == {"hotpotqa:dev18", "hotpotqa:dev19"}
+    assert read_manifest(raw / "out")["facts"]["questions_without_evidence"] == 18
     parsed(raw, "all", capsys, sample={"questions": 5})
     assert len(read_questions(raw / "all" / "questions.parquet", "dev")) == 5
 

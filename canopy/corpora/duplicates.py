@@ -1,7 +1,7 @@
 """Items that say the same: found by their normalised content, joined into one, gold links kept.
 
 Two items are the same when modality, title and content agree after Unicode NFKC, lower case and single spaces; media
-when their files have one content hash and one grid of units.
+when title, content hash of the file and grid of units agree.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def relinked(question: Question, joins: dict[str, Join]) -> Question:
 
 
 def _relinked_native(native: str, joins: dict[str, Join]) -> str:
-    """HotpotQA's note of sentence numbers, kept by item and unit."""
+    """HotpotQA's note of sentence numbers by item and unit; of a joined item, a list of numbers a unit."""
     value: dict[str, Any] = json.loads(native)
     notes = value.get("items")
     if not isinstance(notes, dict):
@@ -86,7 +86,11 @@ def _relinked_native(native: str, joins: dict[str, Join]) -> str:
         if join is None:
             moved.setdefault(item_id, note)
             continue
-        of_unit = {u: s for units, s in zip(join.units, note["sentences"], strict=False) for u in units}
+        # A unit of the kept item may hold several sentences of this one.
+        of_unit: dict[int, list[int]] = {}
+        for units, sentence in zip(join.units, note["sentences"], strict=False):
+            for unit in units:
+                of_unit.setdefault(unit, []).append(sentence)
         moved.setdefault(join.kept, {**note, "sentences": [of_unit[u] for u in sorted(of_unit)]})
     return json.dumps({**value, "items": moved}, ensure_ascii=False, sort_keys=True)
 
@@ -94,8 +98,7 @@ def _relinked_native(native: str, joins: dict[str, Join]) -> str:
 def _key() -> pl.Expr:
     """One string an item, equal for items that say the same."""
     text = pl.col("modality").is_in(("text", "table"))
-    words = pl.concat_str(pl.col("title"), pl.lit("\n"), pl.col("content"))
-    said = words.str.normalize("NFKC").str.to_lowercase().str.replace_all(r"\s+", " ").str.strip_chars()
+    said = pl.concat_str(_plain(pl.col("title")), pl.lit("\n"), _plain(pl.col("content")))
     # The quotes around a table's cells.
     said = pl.when(pl.col("modality") == "table").then(said.str.replace_all(' ?" ?', '"')).otherwise(said)
     grid = pl.col("units").list.eval(pl.element().struct.field("start")).cast(pl.List(pl.String)).list.join(",")
@@ -103,6 +106,10 @@ def _key() -> pl.Expr:
     # A media item without a hash is like no other.
     shown = pl.when(pl.col("media_sha256") == "").then(pl.col("item_id")).otherwise(shown)
     return pl.concat_str(pl.col("modality"), pl.lit(" "), pl.when(text).then(said).otherwise(shown))
+
+
+def _plain(column: pl.Expr) -> pl.Expr:
+    return column.str.normalize("NFKC").str.to_lowercase().str.replace_all(r"\s+", " ").str.strip_chars()
 
 
 def _same_units(item: Item, kept: Item) -> tuple[tuple[int, ...], ...]:
@@ -118,7 +125,7 @@ def _bounds(item: Item) -> list[tuple[int, int]]:
     """Each unit's range in visible normalised characters."""
     bounds, count = [], 0
     for unit in item.units:
-        length = len("".join(unicodedata.normalize("NFKC", item.content[unit.start : unit.end]).split()))
+        length = len("".join(unicodedata.normalize("NFKC", item.content[unit.start : unit.end]).lower().split()))
         bounds.append((count, count + length))
         count += length
     return bounds

@@ -65,14 +65,15 @@ def run(benchmark: str, paths: Sequence[Path], settings: ParseSettings, out: Pat
             "gold_missing": sink.gold_missing,
         }
         facts: dict[str, Any] = {**summary, "gold": sink.gold}
+        counts = {"modalities": dict(sink.modalities), "splits": dict(sink.splits)}
         if settings.sample is not None:
             facts.update(take_sample(artefact.path, settings.sample, settings.seed, settings.questions == "with_gold"))
-            facts["sampled_from"] = {key: summary[key] for key in ("items", "questions")}
+            facts["sampled_from"] = {key: summary[key] for key in ("items", "questions")} | counts
             summary = {key: facts[key] for key in (*summary, "sampled_from")}
+        else:
+            facts |= counts
         artefact.facts.update(
             facts,
-            modalities=dict(sink.modalities),
-            splits=dict(sink.splits),
             records_by_file=dict(sink.quarantine.records),
             quarantined_by_file=dict(sink.quarantine.bad),
             notices=dict(sink.quarantine.notices),

@@ -28,9 +28,10 @@ def take_sample(directory: Path, settings: SampleSettings, seed: int, with_gold:
         with_gold: draw among the questions whose gold evidence is all there.
 
     Returns:
-        What is left: `items`, `questions`, `gold` (references of its questions) and `gold_missing`.
+        What is left: `items`, `questions`, `gold` (references of its questions) and `gold_missing`; and the number of
+        `questions_without_evidence` that were left out before the draw.
     """
-    questions = _sampled_questions(directory / "questions.parquet", settings.questions, seed, with_gold)
+    questions, left_out = _sampled_questions(directory / "questions.parquet", settings.questions, seed, with_gold)
     gold = {one["item_id"] for row in questions["gold"] for one in row}
     # Gold of a video names a clip, which the video stage makes of the whole.
     gold |= {item_id.rpartition("#")[0] for item_id in gold}
@@ -41,19 +42,22 @@ def take_sample(directory: Path, settings: SampleSettings, seed: int, with_gold:
     return {
         "items": items,
         "questions": questions.height,
+        "questions_without_evidence": left_out,
         "gold": int(questions["gold"].list.len().sum()),
         "gold_missing": int(questions["gold_missing"].sum()),
     }
 
 
-def _sampled_questions(path: Path, count: int, seed: int, with_gold: bool) -> pl.DataFrame:
+def _sampled_questions(path: Path, count: int, seed: int, with_gold: bool) -> tuple[pl.DataFrame, int]:
     questions = pl.read_parquet(path)
+    whole = questions.height
     if with_gold:
         questions = questions.filter(pl.col("gold").list.len() > 0, pl.col("gold_missing") == 0)
+    left_out = whole - questions.height
     chosen: set[str] = set()
     for split in questions["split"].unique():
         chosen.update(nsmallest(count, questions.filter(pl.col("split") == split)["qid"], key=_rank(seed)))
-    return questions.filter(pl.col("qid").is_in(sorted(chosen)))
+    return questions.filter(pl.col("qid").is_in(sorted(chosen))), left_out
 
 
 def _rank(seed: int) -> Callable[[str], bytes]:

@@ -76,6 +76,10 @@ class Downloads:
                         yield self._obtain(file)
                     except FetchError as error:
                         lines.append(self._missing(file, str(error)))
+                    except UserError as error:
+                        if not lines:
+                            raise
+                        raise MissingFiles([*lines, str(error)]) from error
         except OSError as error:
             raise UserError(
                 f"{error.filename or self.folder}: {error.strerror or error}: mend this and rerun"
@@ -91,8 +95,9 @@ class Downloads:
             return self._check_folder(file, found)
         if found.name != (self.folder / file.name).name:
             return f"{found}: there, in another compression than the official file, so not checked"
+        known = self._expected(file)
         self._accept(file, found, digest(found), _MOVE)
-        return f"{found}: there and right"
+        return f"{found}: there and right" if known else f"{found}: there; its sha256 is now in {self.lock.path}"
 
     def _fetched(self, file: OfficialFile) -> str:
         target = self.folder / file.name
@@ -105,15 +110,17 @@ class Downloads:
         own = self.work / file.name
         archive = self._archive(file) or own
         if archive.is_file():
-            self._accept(file, archive, digest(archive), _MOVE)
+            got = digest(archive)
+            # A copy with nothing to compare it with may be damaged: it is noted once it has been unpacked.
+            if self._expected(file):
+                self._accept(file, archive, got, _MOVE)
         else:
-            self._fetch(file, archive)
+            got = self._fetch(file, archive)
         size = archive.stat().st_size
         require_space(self.folder, size * file.unpack.factor, f"unpacking {archive}")
         done = unpack(archive, file.unpack, target, self.work / f"{file.unpack.to}.unpacking")
-        entry = self.lock.entry(self._key(file))
-        if entry is not None:
-            self.lock.record(self._key(file), replace(entry, files=done.files, unpacked_bytes=done.bytes))
+        entry = self.lock.entry(self._key(file)) or Entry(file.url, got.bytes, got.sha256)
+        self.lock.record(self._key(file), replace(entry, files=done.files, unpacked_bytes=done.bytes))
         own.unlink(missing_ok=True)
         return f"{target}: unpacked, {done.files:,} files, {done.bytes:,} bytes"
 
@@ -151,7 +158,7 @@ class Downloads:
         """Compare a file with the lock file, or with its published digest, and record what is new."""
         key = self._key(file)
         entry = self.lock.entry(key)
-        expected = entry.sha256 if entry else file.sha256
+        expected = self._expected(file)
         if expected and got.sha256 != expected:
             source = f"{self.lock.path} has" if entry else "the published digest is"
             accept = (
@@ -163,6 +170,11 @@ class Downloads:
             )
         if entry is None:
             self.lock.record(key, Entry(file.url, got.bytes, got.sha256))
+
+    def _expected(self, file: OfficialFile) -> str:
+        """The digest that a file must have, empty where none is known."""
+        entry = self.lock.entry(self._key(file))
+        return entry.sha256 if entry else file.sha256
 
     def _check_folder(self, file: OfficialFile, found: Path) -> str:
         entry = self.lock.entry(self._key(file))

@@ -75,7 +75,9 @@ def _supporting(
         for region in rows[question.qid]["kept"]:
             item_id, units = region["item_id"], range(region["unit_start"], region["unit_end"])
             if item_id in native:
-                found.update((native[item_id]["title"], native[item_id]["sentences"][unit]) for unit in units)
+                note = native[item_id]
+                for told in (note["sentences"][unit] for unit in units):
+                    found.update((note["title"], n) for n in (told if isinstance(told, list) else [told]))
             elif item_id in titles:
                 found.update((titles[item_id], unit) for unit in units)
         facts[question.qid] = sorted(found)

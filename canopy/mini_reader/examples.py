@@ -118,15 +118,17 @@ def branches(
         regions: Sequence[Region] = () if case.prompt == "route" else state.regions
         (prompt,) = build_prompts(case.prompt, [case.question], [regions], engine, max_tokens)
         (ids,) = engine.chat_ids([rename(prompt.text)])
-        (completion,) = engine.completion_ids([rename(case.wanted)])
-        made.append(Branch(tuple(ids), tuple(completion), tuple(_weights(case, completion, engine))))
+        wanted_words = rename(case.wanted)
+        (completion,) = engine.completion_ids([wanted_words])
+        weights = _weights(case.prompt, wanted_words, completion, engine)
+        made.append(Branch(tuple(ids), tuple(completion), tuple(weights)))
     return made
 
 
-def _weights(case: Case, completion: Sequence[int], engine: TransformersEngine) -> list[float]:
-    weights = [_WEIGHTS[case.prompt]] * len(completion)
-    if case.prompt == "critic":
-        weights[_deciding(case.wanted, completion, engine)] = _DECISION
+def _weights(prompt: str, wanted: str, completion: Sequence[int], engine: TransformersEngine) -> list[float]:
+    weights = [_WEIGHTS[prompt]] * len(completion)
+    if prompt == "critic":
+        weights[_deciding(wanted, completion, engine)] = _DECISION
     return weights
 
 

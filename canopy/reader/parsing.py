@@ -32,6 +32,7 @@ _PAIRS = {
 }
 # A final period that belongs to the word: initials ("U.S.", "J.") and usual abbreviations.
 _ABBREVIATION = re.compile(r"(?:\b(?:[A-Za-z]\.)+|\b(?:jr|sr|inc|ltd|co|corp|st|dr|vs|etc|no)\.)$", re.IGNORECASE)
+_FOUND = re.compile(r'"found"\s*:.*?(?="sufficient"\s*:)', re.DOTALL)
 _FENCE = re.compile(r"^\s*```[a-z]*\s*|\s*```\s*$", re.IGNORECASE)
 
 
@@ -83,10 +84,11 @@ def parse_answer(text: str) -> ParsedAnswer:
 def parse_verdict(text: str) -> Verdict:
     """The first JSON object in the text; a Python dictionary is accepted too.
 
+    What stands under ``found`` is not read: a sentence copied with its quotation marks does not spoil the verdict.
     ``sufficient`` must be a boolean, or the word for one. An insufficient verdict without a query takes
     ``missing`` as its query.
     """
-    found = _first_object(text)
+    found = _first_object(text) or _first_object(_FOUND.sub("", text, count=1))
     sufficient = _boolean(found.get("sufficient")) if found else None
     if found is None or sufficient is None:
         return Verdict(False, "", "", False)
