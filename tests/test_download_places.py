@@ -86,6 +86,15 @@ def test_the_workflow_downloads_only_when_asked(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert (done.stdout + done.stderr).count("rule download:") == 2
 
+    # Benchmarks that a run goes on without are fetched all the same.
+    lenient = MINE | {"raw": {"root": "lenient", "absent": "leave_out"}}
+    (folder / "config" / "lenient.yaml").write_text(yaml.safe_dump(lenient))
+    (folder / "lenient" / "nq").mkdir(parents=True)
+    (folder / "lenient" / "nq" / "biencoder-nq-dev.json").touch()
+    done = snakemake(folder, "-n", "download_all", config="lenient")
+    assert done.returncode == 0, done.stderr
+    assert (done.stdout + done.stderr).count("rule download:") == 2
+
     stopped = snakemake(folder, "-n", config="mine")
     assert stopped.returncode == 2
     lines = [line for line in stopped.stderr.splitlines() if line.startswith("canopy: error:")]

@@ -411,6 +411,26 @@ def test_an_archive_copied_by_hand_is_unpacked_and_kept(archived: World) -> None
     assert archived.site.seen == []
 
 
+def test_a_damaged_archive_copied_by_hand_does_not_bind_the_lock_file(archived: World, capsys: Output) -> None:
+    whole = archived.site.files["p.zip"]
+    copy = archived.put(whole[:-30], "p.zip")
+    assert archived.download() == 2
+    assert "is damaged" in capsys.readouterr().err
+    copy.unlink()
+    assert archived.download() == 0
+    assert archived.entries()["nq/p.zip"]["sha256"] == sha256(whole)
+
+
+def test_what_is_missing_is_told_beside_what_is_refused(world: World, capsys: Output) -> None:
+    urls = {name: world.site.url + name for name in ("gone.gz", "a.json.gz")}
+    world.offer(*(OfficialFile(name, url, "CC0", "questions") for name, url in urls.items()))
+    entry = {"url": urls["a.json.gz"], "bytes": len(BODY), "sha256": "0" * 64}
+    world.lock.write_text(json.dumps({"nq/a.json.gz": entry}))
+    assert world.download() == 2
+    error = capsys.readouterr().err
+    assert "gone.gz" in error and "has sha256" in error
+
+
 def test_a_folder_unpacked_by_hand_is_accepted(archived: World, capsys: Output) -> None:
     archived.put(b"x", "pictures/x.png")
     assert archived.download() == 0
