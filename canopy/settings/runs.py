@@ -23,7 +23,7 @@ class ReaderSettings(Settings):
     adapter: str = Field("package:mini_reader", description="package:NAME, a directory, or none")
     dtype: Literal["auto", "float32", "bfloat16"] = "auto"
     context_tokens: int = Field(2048, ge=256, description="prompt and output together")
-    batch_size: int = Field(32, ge=1, description="prompts that are decoded together")
+    batch_size: int = Field(16, ge=1, description="prompts that are decoded together")
     prefix_tokens: int = Field(
         60_000, ge=0, description="tokens of earlier prompts kept, so that shared beginnings are read once (23 KB each)"
     )
