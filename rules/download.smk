@@ -25,9 +25,9 @@ if CONFIG.raw.root is not None:
             done=touch(DOWNLOADED),
         log:
             f"{RESULTS}/logs/download.{{benchmark}}.log",
-        localrule: True
         wildcard_constraints:
             benchmark="|".join(DOWNLOADABLE),
+        localrule: True
         conda:
             CPU_ENV
         params:
