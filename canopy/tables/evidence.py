@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from canopy.metrics.evidence import FIGURES
 from canopy.settings.tables import TableSettings
 from canopy.tables.layout import BENCHMARK_LABELS, Column, Table, Value, caption
 from canopy.tables.scores import AVERAGE, Scores, load_scores, scopes
-
-_SHARES = ("recall_first", "recall", "units_kept", "units_shown")
 
 
 def evidence_table(settings: TableSettings, metrics: Iterable[Path]) -> Table:
@@ -42,6 +41,6 @@ def _rows(scores: Scores, label: str) -> Iterable[dict[str, Value]]:
             "method": label,
             "benchmark": "Average" if benchmark == AVERAGE else BENCHMARK_LABELS[benchmark],
             "with_gold": sum(scores.known("recall", b) for b in benchmarks),
-            **{name: scores.mean(name, benchmark) for name in _SHARES},
+            **{name: scores.mean(name, benchmark) for name in FIGURES},
             "evidence_tokens": scores.mean("evidence_tokens", benchmark),
         }
