@@ -1,7 +1,7 @@
 # make tables   everything from nothing to results/<config>/tables (set-up, then the whole workflow)
 # make test     set-up, then all tests
 # make lint     set-up, then format, lint and type checks
-# make adapter  train the small reader's adapter anew (not part of the tables; about half an hour)
+# make adapter  train the small reader's adapter anew (not part of the tables; half an hour to three quarters)
 # make clean    remove what a run makes (results stay with KEEP=1) and the environment
 
 PYTHON ?= python3

@@ -203,6 +203,23 @@ def test_the_deciding_token_weighs_most(annotated: list[Annotated], places: tupl
     assert renamed > 4
 
 
+def test_the_reasons_deciding_token_is_where_it_ends_or_goes_on(
+    annotated: list[Annotated], places: tuple[Path, Path, Path]
+) -> None:
+    items, _, _ = world()
+    engine = load_engine(ReaderSettings(adapter="none"), places[2])
+    maker = StateMaker(items, 2, 0)
+    one = annotated[2]
+    for state, deciding in [(maker.full(one), " So"), (maker.partial(one, 1), engine.tokenizer.eos_token)] * 4:
+        (case,) = [case for case in cases(state) if case.prompt == "reason"]
+        (branch,) = branches(state, [case], engine, 900, Renamer(items, seed=3))
+        assert branch.weights.count(max(branch.weights)) == 1
+        place = branch.weights.index(max(branch.weights))
+        assert engine.tokenizer.decode(branch.completion[place:]).startswith(deciding)
+        before = engine.tokenizer.decode(branch.completion[:place])
+        assert before.endswith(".") and "answer is" not in before
+
+
 def test_renaming_keeps_likeness_and_common_words() -> None:
     items = [
         text_item("1", "Trirvind Tower", ["The Trirvind Tower stands in Kal.", "It was built by Mol Trirvand."]),

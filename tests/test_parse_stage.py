@@ -30,6 +30,12 @@ def test_summary_is_one_json_object(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert summary == {"records": 100, "items": 0, "questions": 100, "quarantined": 0, "gold_missing": 0}
 
 
+def test_kinds_of_files_that_are_absent_are_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    raw = write(tmp_path / "raw", {"NQ-open.train.jsonl": QUESTIONS})
+    run("nq", [raw], ParseSettings(), tmp_path / "out")
+    assert caplog.messages == ["nq: no files biencoder-nq-{train,dev}.json, psgs_w100.tsv, nq-{train,dev,test}.qa.csv"]
+
+
 @pytest.mark.parametrize("suffix", ["gz", "bz2", "zst"])
 def test_compressed_names_are_recognised(tmp_path: Path, suffix: str) -> None:
     pack: Any = {"gz": gzip.compress, "bz2": bz2.compress, "zst": zstandard.compress}[suffix]

@@ -42,13 +42,9 @@ def command(
 
 
 def _raw_files(benchmark: str, folder: Path) -> str:
-    from canopy.corpora.files import find
+    from canopy.corpora.files import counts_by_kind, find
     from canopy.corpora.parse import PARSERS
 
     kinds, _ = PARSERS[benchmark]
-    found = find(benchmark, [folder], kinds)
-    names: dict[str, list[str]] = {}
-    for kind in kinds:
-        names.setdefault(kind.name, []).append(kind.shown)
-    counts = [f"  {len(found.of(name)):>7,}  {' or '.join(shown)}" for name, shown in names.items()]
-    return "\n".join([f"{folder}: files found", *counts])
+    counts = counts_by_kind(find(benchmark, [folder], kinds), kinds)
+    return "\n".join([f"{folder}: files found", *(f"  {count:>7,}  {shown}" for shown, count in counts.items())])

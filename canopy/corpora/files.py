@@ -85,6 +85,14 @@ def find(benchmark: str, paths: Sequence[Path], kinds: Sequence[Kind]) -> Found:
     return found
 
 
+def counts_by_kind(found: Found, kinds: Sequence[Kind]) -> dict[str, int]:
+    """Number of files found of each kind, under the kind's official names; kinds without a file count 0."""
+    names: dict[str, list[str]] = {}
+    for kind in kinds:
+        names.setdefault(kind.name, []).append(kind.shown)
+    return {" or ".join(shown): len(found.of(name)) for name, shown in names.items()}
+
+
 def split_of(path: Path, default: Split | None = None) -> Split:
     """The split that a file's name says.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 from canopy import artefacts
 from canopy.corpora import hotpotqa, lvbench, mmqa, nq, ottqa
-from canopy.corpora.files import Found, Kind, find
+from canopy.corpora.files import Found, Kind, counts_by_kind, find
 from canopy.corpora.sample import take_sample
 from canopy.corpora.sink import Sink
 from canopy.errors import UserError
@@ -24,11 +25,14 @@ PARSERS: dict[str, tuple[Sequence[Kind], Parser]] = {
     "lvbench": (lvbench.KINDS, lvbench.parse),
 }
 
+log = logging.getLogger(__name__)
+
 
 def run(benchmark: str, paths: Sequence[Path], settings: ParseSettings, out: Path) -> dict[str, Any]:
     """Parse native files of one benchmark.
 
-    Writes `items.parquet`, `questions.parquet`, `quarantine.jsonl` and `notices.jsonl` to the artefact `out`.
+    Writes `items.parquet`, `questions.parquet`, `quarantine.jsonl` and `notices.jsonl` to the artefact `out`. Kinds of
+    files that are not there are named in a warning: many a benchmark is complete without some of them.
 
     Args:
         benchmark: one of :data:`canopy.contracts.BENCHMARKS`.
@@ -49,6 +53,9 @@ def run(benchmark: str, paths: Sequence[Path], settings: ParseSettings, out: Pat
     started = time.monotonic()
     kinds, parser = PARSERS[benchmark]
     found = find(benchmark, paths, kinds)
+    counted = counts_by_kind(found, kinds)
+    if absent := [shown for shown, count in counted.items() if not count]:
+        log.warning("%s: no files %s", benchmark, ", ".join(absent))
     files = sorted(raw.path for raws in found.kinds.values() for raw in raws)
     with artefacts.build(out, "parse", {"benchmark": benchmark, **settings.model_dump(mode="json")}, files) as artefact:
         sink = Sink(artefact.path)
@@ -74,6 +81,7 @@ def run(benchmark: str, paths: Sequence[Path], settings: ParseSettings, out: Pat
             facts |= counts
         artefact.facts.update(
             facts,
+            files_by_kind=counted,
             records_by_file=dict(sink.quarantine.records),
             quarantined_by_file=dict(sink.quarantine.bad),
             notices=dict(sink.quarantine.notices),

@@ -20,6 +20,7 @@ ROUTE_OF_MODALITY = {"table": "table", "image": "image", "video": "clip"}
 # Weights of completion tokens in the loss: the words that decide, against those with many good wordings.
 _WEIGHTS = {"answer": 2.0, "critic": 0.5, "reason": 0.5, "route": 1.0}
 _DECISION = 5.0
+ENDING = " So the answer is:"  # what sets the last reasoning sentence apart from the others
 _LONGEST_SENTENCE = 200  # characters; longer ones are rows and pages
 
 
@@ -86,7 +87,7 @@ def closest_sentence(state: State) -> str:
 def reasoning(annotated: Annotated, missing: int | None) -> str:
     """The next reasoning sentence."""
     if missing is None:
-        return f"{annotated.steps[-1].sentence} So the answer is: {annotated.answer}."
+        return f"{annotated.steps[-1].sentence}{ENDING} {annotated.answer}."
     if missing == 0:
         return f"The evidence does not tell {annotated.steps[0].missing}."
     return annotated.steps[missing - 1].sentence
@@ -126,17 +127,23 @@ def branches(
 
 
 def _weights(prompt: str, wanted: str, completion: Sequence[int], engine: TransformersEngine) -> list[float]:
+    """Weights of a completion's tokens: most on the token that decides, more on the answer than on what leads to it."""
     weights = [_WEIGHTS[prompt]] * len(completion)
     if prompt == "critic":
-        weights[_deciding(wanted, completion, engine)] = _DECISION
+        yes, no = '"sufficient": true', '"sufficient": false'
+        opposite = wanted.replace(yes, no) if yes in wanted else wanted.replace(no, yes)
+        weights[_parting(completion, opposite, engine)] = _DECISION
+    elif prompt == "reason":
+        sentence, ends, _ = wanted.partition(ENDING)
+        last = _parting(completion, sentence, engine) if ends else len(completion) - 1
+        weights[last:] = [_DECISION] + [_WEIGHTS["answer"]] * (len(completion) - last - 1)
     return weights
 
 
-def _deciding(wanted: str, completion: Sequence[int], engine: TransformersEngine) -> int:
-    """Where the token is that would be another one in the opposite verdict."""
-    yes, no = '"sufficient": true', '"sufficient": false'
-    (other,) = engine.completion_ids([wanted.replace(yes, no) if yes in wanted else wanted.replace(no, yes)])
-    return next(n for n, (a, b) in enumerate(zip(completion, other, strict=False)) if a != b)
+def _parting(completion: Sequence[int], other: str, engine: TransformersEngine) -> int:
+    """Where a completion's tokens part from those of another text."""
+    (ids,) = engine.completion_ids([other])
+    return next(n for n, (a, b) in enumerate(zip(completion, ids, strict=False)) if a != b)
 
 
 def _json(value: dict[str, str | bool]) -> str:
