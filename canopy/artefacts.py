@@ -21,6 +21,8 @@ from canopy import __version__
 from canopy.errors import UserError
 
 MANIFEST = "manifest.json"
+# Says that a directory is an artefact, also where Snakemake has removed its manifest for a rerun.
+MARK = ".canopy-artefact"
 _PACKAGES = ("torch", "transformers", "peft", "faiss-cpu", "faiss-gpu", "polars", "numpy")
 
 
@@ -49,7 +51,7 @@ class Artefact:
 def build(out: Path, stage: str, settings: Mapping[str, Any], inputs: Sequence[Path] = ()) -> Iterator[Artefact]:
     """Build the directory ``out``: yields an :class:`Artefact` whose path is a temporary sibling.
 
-    On a clean exit the manifest is written and the directory renamed to ``out`` (an older one is
+    On a clean exit the manifest is written and the directory renamed to ``out`` (an older artefact there is
     replaced); on an error the temporary directory is removed and nothing else has changed.
 
     Args:
@@ -57,31 +59,49 @@ def build(out: Path, stage: str, settings: Mapping[str, Any], inputs: Sequence[P
         stage: name of the stage, for the manifest.
         settings: the section of the configuration that the stage used.
         inputs: files or artefact directories (judged by their manifest) to be named by content hash.
+
+    Raises:
+        UserError: ``out`` is a file, holds an input or the working directory, or holds files and is no artefact.
     """
     _check_replaceable(out, inputs)
     started = time.monotonic()
-    partial = out.with_name(f".{out.name}.partial")
-    shutil.rmtree(partial, ignore_errors=True)
+    partial, replaced = out.with_name(f".{out.name}.partial"), out.with_name(f".{out.name}.replaced")
+    for left in (partial, replaced):  # by a killed job
+        shutil.rmtree(left, ignore_errors=True)
     partial.mkdir(parents=True)
     artefact = Artefact(partial)
     try:
         yield artefact
         write_json(partial / MANIFEST, _manifest(stage, settings, inputs, artefact, time.monotonic() - started))
-        # Snakemake makes an output directory beforehand, and a rename needs an empty or absent target.
-        shutil.rmtree(out, ignore_errors=True)
+        (partial / MARK).touch()
+        # Moved away before it is removed, so that a kill leaves the old artefact, the new one or none.
+        if out.exists():
+            os.replace(out, replaced)
         os.replace(partial, out)
+        shutil.rmtree(replaced, ignore_errors=True)
     except BaseException:
         shutil.rmtree(partial, ignore_errors=True)
         raise
 
 
 def _check_replaceable(out: Path, inputs: Sequence[Path]) -> None:
-    """Refuse to replace a file, or a directory with the inputs or the working directory in it."""
+    """Refuse to replace a file, a directory with the inputs or the working directory in it, or someone's files."""
     if out.exists() and not out.is_dir():
         raise UserError(f"{out} is a file: give another directory to make")
     for kept in (Path.cwd(), *inputs):
         if kept.resolve().is_relative_to(out.resolve()):
             raise UserError(f"{out} would be replaced with {kept} in it: give another directory to make")
+    if not _is_artefact(out) and any(not found.is_dir() for found in out.rglob("*")):
+        raise UserError(f"{out} holds files that canopy did not make: give another directory to make, or empty it")
+
+
+def _is_artefact(directory: Path) -> bool:
+    if (directory / MARK).is_file():
+        return True
+    try:
+        return bool(read_manifest(directory))
+    except UserError:
+        return False
 
 
 def read_manifest(directory: Path) -> dict[str, Any]:
@@ -115,7 +135,7 @@ def content_id(path: Path) -> str:
 def _manifest(
     stage: str, settings: Mapping[str, Any], inputs: Sequence[Path], artefact: Artefact, seconds: float
 ) -> dict[str, Any]:
-    files = sorted(p for p in artefact.path.rglob("*") if p.is_file() and p.name != MANIFEST)
+    files = sorted(p for p in artefact.path.rglob("*") if p.is_file() and p.name not in (MANIFEST, MARK))
     return {
         "stage": stage,
         "settings": dict(settings),

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from canopy import __version__
-from canopy.artefacts import MANIFEST, build, content_id, read_manifest, sha256_file, write_json
+from canopy.artefacts import MANIFEST, MARK, build, content_id, read_manifest, sha256_file, write_json
 from canopy.errors import UserError
 
 
@@ -52,7 +52,25 @@ def test_a_newer_artefact_replaces_the_older_whole(tmp_path: Path) -> None:
     with build(tmp_path / "out", "stage", {}) as artefact:
         (artefact.path / "old.txt").write_text("old")
     make(tmp_path / "out")
-    assert {p.name for p in (tmp_path / "out").iterdir()} == {"part", MANIFEST}
+    assert {p.name for p in (tmp_path / "out").iterdir()} == {"part", MANIFEST, MARK}
+    assert [p.name for p in tmp_path.iterdir()] == ["out"]
+
+
+def test_an_artefact_whose_declared_files_snakemake_removed_is_replaced(tmp_path: Path) -> None:
+    out = make(tmp_path / "out", "old")
+    (out / MANIFEST).unlink()
+    assert (make(out, "new") / "part" / "rows.txt").read_text() == "new"
+
+
+@pytest.mark.parametrize("name", ["thesis.tex", "deep/down/thesis.tex", MANIFEST])
+def test_files_of_others_are_never_replaced(tmp_path: Path, name: str) -> None:
+    other = tmp_path / "out" / name
+    other.parent.mkdir(parents=True)
+    other.write_text('{"name": "a web page"}')
+    with pytest.raises(UserError, match="holds files that canopy did not make"):
+        make(tmp_path / "out")
+    assert other.read_text() == '{"name": "a web page"}'
+    assert [p.name for p in tmp_path.iterdir()] == ["out"]
 
 
 @pytest.mark.parametrize("fault", [ValueError("in the stage"), KeyboardInterrupt()])
@@ -90,7 +108,7 @@ def test_a_killed_stage_leaves_no_artefact_and_the_next_run_completes(tmp_path: 
         read_manifest(tmp_path / "out")
     make(tmp_path / "out")
     assert [p.name for p in tmp_path.iterdir()] == ["out"]
-    assert {p.name for p in (tmp_path / "out").iterdir()} == {"part", MANIFEST}
+    assert {p.name for p in (tmp_path / "out").iterdir()} == {"part", MANIFEST, MARK}
 
 
 def test_an_artefact_is_known_by_its_content_alone(tmp_path: Path) -> None:
