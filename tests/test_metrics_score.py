@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -191,6 +192,15 @@ def test_command_prints_one_json_object(tmp_path: Path, capsys: pytest.CaptureFi
 def test_bad_input_is_named(tmp_path: Path, benchmark: str, gold: list[Any], predictions: Any, message: str) -> None:
     with pytest.raises(UserError, match=message.replace("[", r"\[")):
         _score(tmp_path, benchmark, gold, predictions)
+
+
+GOLDS = {"nq": NQ, "hotpotqa": HOTPOTQA, "ottqa": OTTQA, "mmqa": MMQA, "lvbench": LVBENCH}
+
+
+@pytest.mark.parametrize(("benchmark", "other"), list(itertools.permutations(GOLDS, 2)))
+def test_gold_of_another_benchmark_is_refused(tmp_path: Path, benchmark: str, other: str) -> None:
+    with pytest.raises(UserError, match=r"gold\.json.*(not a native|has a gold answer|occurs twice)"):
+        _score(tmp_path, benchmark, GOLDS[other], {"q": "x"})
 
 
 @pytest.mark.parametrize(

@@ -50,11 +50,16 @@ def read_gold(benchmark: str, path: Path) -> list[GoldAnswer]:
 
 def _nq(record: dict[str, Any]) -> Iterator[GoldAnswer]:
     answers = record["answer"] if "answer" in record else record.get("answers", [])
+    answers = [answers] if isinstance(answers, str) else answers
     question = record["question"]
+    if "supporting_facts" in record:
+        raise ValueError("it has supporting_facts, as hotpotqa's have")
+    if not (isinstance(question, str) and isinstance(answers, list) and all(isinstance(a, str) for a in answers)):
+        raise TypeError("the question must be a string and the answers strings")
     # The parser's ids: the native one, and for records that have none, a hash of the question.
     aliases = [str(record[key]) for key in ("id", "qid", "question_id") if record.get(key)]
     aliases.append(hashlib.sha256(question.encode()).hexdigest()[:16])
-    yield GoldAnswer(question, tuple([answers] if isinstance(answers, str) else answers), aliases=tuple(aliases))
+    yield GoldAnswer(question, tuple(answers), aliases=tuple(aliases))
 
 
 def _hotpotqa(record: dict[str, Any]) -> Iterator[GoldAnswer]:
