@@ -92,8 +92,9 @@ class Jobs(Settings):
     threads: int = Field(1, ge=1, description="CPU threads of a job that reads, merges, indexes or runs a method")
     training_threads: int = Field(2, ge=1, description="CPU threads of a job that trains, embeds or reads images")
     gpus: int = Field(0, ge=0, description="GPUs of a job with a model in it")
-    mem_mb: int = Field(3000, ge=500, description="memory of a job with a model in it, in MB")
-    runtime: int = Field(120, ge=1, description="longest time of a job, in minutes")
+    gpu_model: str = Field("", pattern=r"^[A-Za-z0-9_.]*$", description="which GPUs, as the cluster names them; any")
+    mem_mb: int = Field(3000, ge=500, description="memory of a job with a model in it, in MB, times its attempt")
+    runtime: int = Field(120, ge=1, description="longest time of a job, in minutes, times its attempt")
 
 
 class Config(Settings):

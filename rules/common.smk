@@ -59,6 +59,11 @@ wildcard_constraints:
     shard=r"\d+",
 
 
+def by_attempt(amount):
+    """An amount that grows with each attempt: `retries` of a profile submits a killed job again with more."""
+    return lambda wildcards, attempt: amount * attempt
+
+
 def code(command):
     """Digest of the modules that a sub-command runs."""
     return code_digest(f"canopy.cli.{command.replace('-', '_')}")

@@ -22,8 +22,8 @@ rule parse:
         CPU_ENV
     threads: CONFIG.jobs.threads
     resources:
-        mem_mb=CONFIG.jobs.mem_mb,
-        runtime=CONFIG.jobs.runtime,
+        mem_mb=by_attempt(CONFIG.jobs.mem_mb),
+        runtime=by_attempt(CONFIG.jobs.runtime),
     params:
         out=subpath(output.manifest, parent=True),
         code=code("parse"),
@@ -52,8 +52,8 @@ rule corpus:
         CPU_ENV
     threads: CONFIG.jobs.threads
     resources:
-        mem_mb=CONFIG.jobs.mem_mb,
-        runtime=CONFIG.jobs.runtime,
+        mem_mb=by_attempt(CONFIG.jobs.mem_mb),
+        runtime=by_attempt(CONFIG.jobs.runtime),
     params:
         parsed=lambda wildcards, input: options("--parsed", input.parsed),
         video=lambda wildcards, input: options("--video", input.video),

@@ -22,9 +22,10 @@ rule embed:
         MODEL_ENV
     threads: CONFIG.jobs.training_threads
     resources:
-        mem_mb=CONFIG.jobs.mem_mb,
-        runtime=CONFIG.jobs.runtime,
+        mem_mb=by_attempt(CONFIG.jobs.mem_mb),
+        runtime=by_attempt(CONFIG.jobs.runtime),
         gpu=CONFIG.jobs.gpus,
+        gpu_model=CONFIG.jobs.gpu_model,
     params:
         corpus=subpath(input.corpus, parent=True),
         out=subpath(output.manifest, parent=True),

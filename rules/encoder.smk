@@ -27,9 +27,10 @@ rule encoder:
         MODEL_ENV
     threads: CONFIG.jobs.training_threads
     resources:
-        mem_mb=CONFIG.jobs.mem_mb,
-        runtime=CONFIG.jobs.runtime,
+        mem_mb=by_attempt(CONFIG.jobs.mem_mb),
+        runtime=by_attempt(CONFIG.jobs.runtime),
         gpu=CONFIG.jobs.gpus,
+        gpu_model=CONFIG.jobs.gpu_model,
     params:
         corpus=subpath(input.corpus, parent=True),
         preferences=subpath(input.preferences, parent=True),
@@ -63,9 +64,10 @@ rule decisions:
         MODEL_ENV
     threads: CONFIG.jobs.threads
     resources:
-        mem_mb=CONFIG.jobs.mem_mb,
-        runtime=CONFIG.jobs.runtime,
+        mem_mb=by_attempt(CONFIG.jobs.mem_mb),
+        runtime=by_attempt(CONFIG.jobs.runtime),
         gpu=CONFIG.jobs.gpus,
+        gpu_model=CONFIG.jobs.gpu_model,
     params:
         corpus=subpath(input.corpus, parent=True),
         preferences=subpath(input.preferences, parent=True),

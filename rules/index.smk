@@ -22,8 +22,8 @@ rule index:
         CPU_ENV
     threads: CONFIG.jobs.threads
     resources:
-        mem_mb=CONFIG.jobs.mem_mb,
-        runtime=CONFIG.jobs.runtime,
+        mem_mb=by_attempt(CONFIG.jobs.mem_mb),
+        runtime=by_attempt(CONFIG.jobs.runtime),
     params:
         shards=lambda wildcards, input: options("--shard", input.shards),
         out=subpath(output.manifest, parent=True),

@@ -25,8 +25,8 @@ rule metrics:
         CPU_ENV
     threads: CONFIG.jobs.threads
     resources:
-        mem_mb=1000,
-        runtime=30,
+        mem_mb=by_attempt(1000),
+        runtime=by_attempt(30),
     params:
         runs=lambda wildcards, input: options("--run", input.runs),
         corpus=subpath(input.corpus, parent=True),

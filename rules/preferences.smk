@@ -21,8 +21,8 @@ rule preferences:
         CPU_ENV
     threads: CONFIG.jobs.threads
     resources:
-        mem_mb=CONFIG.jobs.mem_mb,
-        runtime=CONFIG.jobs.runtime,
+        mem_mb=by_attempt(CONFIG.jobs.mem_mb),
+        runtime=by_attempt(CONFIG.jobs.runtime),
     params:
         corpus=subpath(input.corpus, parent=True),
         out=subpath(output.manifest, parent=True),

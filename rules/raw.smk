@@ -20,8 +20,8 @@ if CONFIG.raw.generate is not None:
             CPU_ENV
         threads: CONFIG.jobs.threads
         resources:
-            mem_mb=1000,
-            runtime=30,
+            mem_mb=by_attempt(1000),
+            runtime=by_attempt(30),
         params:
             out=subpath(output.manifest, parent=True),
             code=code("mini-raw"),

@@ -19,8 +19,8 @@ rule reader_model:
         CPU_ENV
     threads: CONFIG.jobs.threads
     resources:
-        mem_mb=CONFIG.jobs.mem_mb,
-        runtime=CONFIG.jobs.runtime,
+        mem_mb=by_attempt(CONFIG.jobs.mem_mb),
+        runtime=by_attempt(CONFIG.jobs.runtime),
     params:
         out=subpath(output.manifest, parent=True),
         code=code("reader-model"),
@@ -58,9 +58,10 @@ if CONFIG.raw.generate is not None:
             MODEL_ENV
         threads: CONFIG.jobs.training_threads
         resources:
-            mem_mb=CONFIG.jobs.mem_mb,
-            runtime=CONFIG.jobs.runtime,
+            mem_mb=by_attempt(CONFIG.jobs.mem_mb),
+            runtime=by_attempt(CONFIG.jobs.runtime),
             gpu=CONFIG.jobs.gpus,
+            gpu_model=CONFIG.jobs.gpu_model,
         params:
             corpus=subpath(input.corpus, parent=True),
             reader=subpath(input.reader, parent=True),

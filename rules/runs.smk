@@ -26,9 +26,10 @@ rule run:
         MODEL_ENV
     threads: CONFIG.jobs.threads
     resources:
-        mem_mb=CONFIG.jobs.mem_mb,
-        runtime=CONFIG.jobs.runtime,
+        mem_mb=by_attempt(CONFIG.jobs.mem_mb),
+        runtime=by_attempt(CONFIG.jobs.runtime),
         gpu=CONFIG.jobs.gpus,
+        gpu_model=CONFIG.jobs.gpu_model,
     params:
         corpus=subpath(input.corpus, parent=True),
         reader=subpath(input.reader, parent=True),

@@ -21,8 +21,8 @@ rule table:
         CPU_ENV
     threads: CONFIG.jobs.threads
     resources:
-        mem_mb=1000,
-        runtime=30,
+        mem_mb=by_attempt(1000),
+        runtime=by_attempt(30),
     params:
         found=table_options,
         stem=subpath(output.md, strip_suffix=".md"),

@@ -23,8 +23,8 @@ if CONFIG.media_benchmarks:
             CPU_ENV
         threads: CONFIG.jobs.training_threads
         resources:
-            mem_mb=CONFIG.jobs.mem_mb,
-            runtime=CONFIG.jobs.runtime,
+            mem_mb=by_attempt(CONFIG.jobs.mem_mb),
+            runtime=by_attempt(CONFIG.jobs.runtime),
         params:
             listed=lambda wildcards, input: shlex.join(word for i in input.items_parquet for word in ("--items", i)),
             cache="results/cache/video",
