@@ -1,4 +1,4 @@
-"""The workflow on a real Slurm of one node: .ci/run starts it and sets CANOPY_TEST_SLURM."""
+"""The workflow on a real Slurm of one node: `tests/slurm/cluster start`, then with CANOPY_TEST_SLURM=1."""
 
 from __future__ import annotations
 
