@@ -63,25 +63,33 @@ def build(out: Path, stage: str, settings: Mapping[str, Any], inputs: Sequence[P
     Raises:
         UserError: ``out`` is a file, holds an input or the working directory, or holds files and is no artefact.
     """
+    partial, replaced = out.with_name(f".{out.name}.partial"), out.with_name(f".{out.name}.replaced")
+    _put_back(replaced, out)  # after a killed job
     _check_replaceable(out, inputs)
     started = time.monotonic()
-    partial, replaced = out.with_name(f".{out.name}.partial"), out.with_name(f".{out.name}.replaced")
-    for left in (partial, replaced):  # by a killed job
-        shutil.rmtree(left, ignore_errors=True)
+    shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
     artefact = Artefact(partial)
     try:
         yield artefact
         write_json(partial / MANIFEST, _manifest(stage, settings, inputs, artefact, time.monotonic() - started))
         (partial / MARK).touch()
-        # Moved away before it is removed, so that a kill leaves the old artefact, the new one or none.
+        # Moved away before it is removed, so that a kill never leaves part of an artefact.
         if out.exists():
             os.replace(out, replaced)
         os.replace(partial, out)
         shutil.rmtree(replaced, ignore_errors=True)
     except BaseException:
         shutil.rmtree(partial, ignore_errors=True)
+        _put_back(replaced, out)
         raise
+
+
+def _put_back(replaced: Path, out: Path) -> None:
+    """The old artefact where it was, unless a new one is there."""
+    if replaced.exists() and not out.exists():
+        os.replace(replaced, out)
+    shutil.rmtree(replaced, ignore_errors=True)
 
 
 def _check_replaceable(out: Path, inputs: Sequence[Path]) -> None:

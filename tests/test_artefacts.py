@@ -62,6 +62,34 @@ def test_an_artefact_whose_declared_files_snakemake_removed_is_replaced(tmp_path
     assert (make(out, "new") / "part" / "rows.txt").read_text() == "new"
 
 
+@pytest.mark.parametrize("finished", [False, True], ids=["new one not there", "new one there"])
+def test_an_artefact_moved_away_by_a_killed_job_comes_back(tmp_path: Path, finished: bool) -> None:
+    os.replace(make(tmp_path / "out", "old"), tmp_path / ".out.replaced")
+    if finished:
+        (tmp_path / "new").mkdir()
+        os.replace(make(tmp_path / "new" / "out", "new"), tmp_path / "out")
+        (tmp_path / "new").rmdir()
+    with pytest.raises(ValueError), build(tmp_path / "out", "stage", {}):
+        raise ValueError("in the stage")
+    assert (tmp_path / "out" / "part" / "rows.txt").read_text() == ("new" if finished else "old")
+    assert [p.name for p in tmp_path.iterdir()] == ["out"]
+
+
+def test_a_rename_that_fails_leaves_the_older_artefact(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out, rename = make(tmp_path / "out", "old"), os.replace
+
+    def failing(source: Path, target: Path) -> None:
+        if source.name == ".out.partial":
+            raise OSError("no")
+        rename(source, target)
+
+    monkeypatch.setattr(os, "replace", failing)
+    with pytest.raises(OSError, match="no"):
+        make(out, "new")
+    assert (out / "part" / "rows.txt").read_text() == "old"
+    assert [p.name for p in tmp_path.iterdir()] == ["out"]
+
+
 @pytest.mark.parametrize("name", ["thesis.tex", "deep/down/thesis.tex", MANIFEST])
 def test_files_of_others_are_never_replaced(tmp_path: Path, name: str) -> None:
     other = tmp_path / "out" / name

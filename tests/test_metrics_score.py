@@ -199,8 +199,8 @@ GOLDS = {"nq": NQ, "hotpotqa": HOTPOTQA, "ottqa": OTTQA, "mmqa": MMQA, "lvbench"
 
 @pytest.mark.parametrize(("benchmark", "other"), list(itertools.permutations(GOLDS, 2)))
 def test_gold_of_another_benchmark_is_refused(tmp_path: Path, benchmark: str, other: str) -> None:
-    with pytest.raises(UserError, match=r"gold\.json.*(not a native|has a gold answer|occurs twice)"):
-        _score(tmp_path, benchmark, GOLDS[other], {"q": "x"})
+    with pytest.raises(UserError, match=r"record 1: not a native|none of the 1 questions has a gold answer"):
+        _score(tmp_path, benchmark, GOLDS[other][:1], {"q": "x"})
 
 
 @pytest.mark.parametrize(

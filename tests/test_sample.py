@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from canopy.artefacts import read_manifest
+from canopy.artefacts import MARK, read_manifest
 from canopy.cli import main
 from canopy.config import load_config
 from canopy.contracts import read_items, read_questions
@@ -81,7 +81,8 @@ def test_the_seed_alone_decides_and_a_larger_sample_holds_a_smaller_one(
 def test_more_than_there_is_keeps_everything(raw: Path, capsys: pytest.CaptureFixture[str]) -> None:
     facts = parsed(raw, "out", capsys, sample={"questions": 1000, "distractors": 1000})
     assert (facts["items"], facts["questions"]) == (29, 32)
-    assert (raw / "out" / "items.parquet").is_file() and not list((raw / "out").glob(".*partial"))
+    assert (raw / "out" / "items.parquet").is_file()
+    assert [p.name for p in (raw / "out").glob(".*")] == [MARK], "a temporary file was left"
 
 
 def test_a_sample_may_be_drawn_among_the_questions_with_gold(raw: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -22,10 +22,12 @@ PROFILES = ("--profile", "slurm", "--profile", str(ROOT / "tests" / "slurm" / "p
 WITH_MODEL = {"embed", "encoder", "decisions", "run"}
 
 
-def jobs_of_slurm() -> list[dict[str, str]]:
-    """All jobs that Slurm still lists, with the rule from the comment that the executor writes."""
+def jobs_of_slurm(folder: Path) -> list[dict[str, str]]:
+    """The jobs that were submitted from a folder, with the rule from the comment that the executor writes."""
     done = subprocess.run(["scontrol", "-o", "show", "jobs"], capture_output=True, text=True, check=True)
-    jobs = [dict(re.findall(r"(\w+)=(\S+)", line)) for line in done.stdout.splitlines() if "JobId=" in line]
+    jobs = [
+        dict(re.findall(r"(\w+)=(\S+)", line)) for line in done.stdout.splitlines() if f" WorkDir={folder} " in line
+    ]
     for job in jobs:
         job["rule"] = re.sub(r"^rule_|_wildcards_.*$", "", job.get("Comment", ""))
     return jobs
@@ -48,7 +50,7 @@ def test_tables_are_those_of_a_local_run(on_slurm: Path, finished: Path) -> None
 
 def test_jobs_with_a_model_and_only_they_hold_a_gpu(on_slurm: Path) -> None:
     held: dict[str, set[str]] = {}
-    for job in jobs_of_slurm():
+    for job in jobs_of_slurm(on_slurm):
         held.setdefault(job["rule"], set()).add(job.get("TresPerJob", ""))
     assert {rule for rule, gpus in held.items() if gpus != {""}} == WITH_MODEL, held
     assert {gpu for rule in WITH_MODEL for gpu in held[rule]} == {"gres:gpu:h100:1"}, held
@@ -63,5 +65,5 @@ def test_a_job_over_its_memory_is_submitted_again_with_more(tmp_path: Path) -> N
     )
     done = snakemake(folder, "greedy", *PROFILES)
     assert done.returncode == 0, (done.stdout + done.stderr)[-6000:]
-    asked = [int(job["MinMemoryNode"].rstrip("M")) for job in jobs_of_slurm() if job["rule"] == "greedy"]
+    asked = [int(job["MinMemoryNode"].rstrip("M")) for job in jobs_of_slurm(folder) if job["rule"] == "greedy"]
     assert asked == [400, 800]
