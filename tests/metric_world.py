@@ -18,6 +18,7 @@ PREDICTION_SCHEMA: dict[str, Any] = {
     "marked": pl.Boolean,
     "rounds": pl.Int64,
     "evidence_tokens": pl.Int64,
+    "held_tokens": pl.Int64,
     "prompt_tokens": pl.Int64,
     "dropped": pl.Int64,
     "total_evidence_tokens": pl.Int64,
@@ -103,8 +104,9 @@ def make_run(directory: Path, method: str, answers: dict[str, str], tokens: int 
             "marked": bool(answer),
             "rounds": 2,
             "evidence_tokens": tokens + place,
+            "held_tokens": 2 * tokens + place,
             "prompt_tokens": tokens + place + 50,
-            "dropped": 0,
+            "dropped": int(qid == "nq:n1"),
             "total_evidence_tokens": 2 * tokens,
             "kept": kept.get(qid, []),
         }

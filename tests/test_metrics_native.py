@@ -48,7 +48,7 @@ def _run(directory: Path, questions: list[Question]) -> None:
     rows = [
         {
             "qid": q.qid, "benchmark": q.benchmark, "answer": _answer(place, q), "raw": "", "marked": True, "rounds": 1,
-            "evidence_tokens": 1, "prompt_tokens": 1, "dropped": 0, "total_evidence_tokens": 1,
+            "evidence_tokens": 1, "held_tokens": 1, "prompt_tokens": 1, "dropped": 0, "total_evidence_tokens": 1,
             "kept": [{"item_id": g.item_id, "unit_start": u, "unit_end": u + 1} for g in q.gold for u in g.units],
         }
         for place, q in enumerate(questions)

@@ -87,7 +87,7 @@ def test_evidence_is_dropped_from_the_end() -> None:
     # Each block is its number and ten words: two fit into 25.
     (prompt,) = build_prompts("answer", ["Who?"], [regions], Words(), bare + 25 + CHAT_TOKENS)
     assert prompt.dropped == 3
-    assert prompt.evidence_tokens == 22
+    assert (prompt.evidence_tokens, prompt.held_tokens) == (22, 55)
     assert prompt.text == fill("answer", evidence_text(regions[:2]), "Who?")
 
 
@@ -108,7 +108,7 @@ def test_a_question_that_does_not_fit_is_an_error() -> None:
 
 def test_no_evidence_no_tokens() -> None:
     (prompt,) = build_prompts("answer", ["Who?"], [[]], Words(), 500)
-    assert (prompt.evidence_tokens, prompt.dropped) == (0, 0)
+    assert (prompt.evidence_tokens, prompt.held_tokens, prompt.dropped) == (0, 0, 0)
     assert prompt.text.startswith("Question: Who?")
 
 
@@ -126,6 +126,7 @@ def test_prompts_fit_and_keep_question_and_instruction(evidence: list[list[str]]
         assert prompt.text.startswith(head) and prompt.text.endswith(tail)
         assert Words().count_tokens([prompt.text])[0] <= budget - CHAT_TOKENS
         assert prompt.evidence_tokens == len(prompt.text.removeprefix(head).removesuffix(tail).split())
+        assert prompt.held_tokens == len(evidence_text(given_).split())
         kept = evidence_text(given_[: len(given_) - prompt.dropped])
         if prompt.dropped < len(given_):
             assert prompt.text == fill("critic", kept, asked)

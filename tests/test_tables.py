@@ -131,14 +131,16 @@ def test_tokens(tmp_path: Path, metrics: list[Path]) -> None:
     rows = {(row["method"], row["benchmark"]): row for row in _table("tokens", settings, tmp_path, metrics=metrics)}
     assert len(rows) == 3 * 6
     nq = rows["CANOPY", "NQ"]
-    assert [float(nq[k]) for k in ("evidence_tokens", "total_evidence_tokens", "prompt_tokens", "rounds")] == [
-        105.5, 200, 155.5, 2,
+    assert [float(nq[k]) for k in ("held_tokens", "evidence_tokens", "cut", "total_evidence_tokens")] == [
+        205.5, 105.5, 0.5, 200,
     ]  # fmt: skip
-    assert float(nq["reduction_no_compression"]) == pytest.approx(1 - 105.5 / 205.5)
-    assert float(nq["reduction_vanilla_rag"]) == 0
-    assert rows["whole items", "NQ"]["reduction_no_compression"] == ""
-    low, high = float(nq["reduction_no_compression_low"]), float(nq["reduction_no_compression_high"])
-    assert low <= 1 - 105.5 / 205.5 <= high
+    assert [float(nq[k]) for k in ("prompt_tokens", "rounds")] == [155.5, 2]
+    assert float(nq["reduction_evidence_tokens_no_compression"]) == pytest.approx(1 - 105.5 / 205.5)
+    assert float(nq["reduction_held_tokens_no_compression"]) == pytest.approx(1 - 205.5 / 405.5)
+    assert float(nq["reduction_evidence_tokens_vanilla_rag"]) == 0
+    assert rows["whole items", "NQ"]["reduction_evidence_tokens_no_compression"] == ""
+    reduction = "reduction_evidence_tokens_no_compression"
+    assert float(nq[f"{reduction}_low"]) <= 1 - 105.5 / 205.5 <= float(nq[f"{reduction}_high"])
 
 
 def test_evidence(tmp_path: Path) -> None:

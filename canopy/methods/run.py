@@ -124,6 +124,7 @@ def summary(batches: Sequence[Batch]) -> dict[str, Any]:
         "unmarked_rate": _share([not row["marked"] for row in predictions]),
         "empty_answers": sum(not row["answer"] for row in predictions),
         "mean_evidence_tokens": _share([row["evidence_tokens"] for row in predictions]),
+        "mean_held_tokens": _share([row["held_tokens"] for row in predictions]),
         **_seconds(batches),
     }
 

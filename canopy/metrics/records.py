@@ -22,10 +22,12 @@ SCORES_SCHEMA: dict[str, Any] = {
     "f1": pl.Float64,
     "accuracy": pl.Float64,
     "evidence_tokens": pl.Int64,
+    "held_tokens": pl.Int64,
     "total_evidence_tokens": pl.Int64,
     "prompt_tokens": pl.Int64,
     "rounds": pl.Int64,
     "answered": pl.Boolean,
+    "cut": pl.Boolean,
     **dict.fromkeys(FIGURES, pl.Float64),
 }
 """``scores.parquet``: a row a question; em and f1 are null for LVBench, accuracy for all others, and the shares of

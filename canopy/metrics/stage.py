@@ -26,6 +26,7 @@ _NEEDED: dict[str, Any] = {
     "marked": pl.Boolean,
     "rounds": pl.Int64,
     "evidence_tokens": pl.Int64,
+    "held_tokens": pl.Int64,
     "prompt_tokens": pl.Int64,
     "dropped": pl.Int64,
     "total_evidence_tokens": pl.Int64,
@@ -36,7 +37,17 @@ _HITS: dict[str, Any] = {
     "round": pl.Int64,
     "hits": pl.List(pl.Struct({"item_id": pl.String, "score": pl.Float64})),
 }
-_MEANS = ("evidence_tokens", "total_evidence_tokens", "prompt_tokens", "dropped", "rounds", "answered", "marked")
+_MEANS = (
+    "evidence_tokens",
+    "held_tokens",
+    "total_evidence_tokens",
+    "prompt_tokens",
+    "dropped",
+    "cut",
+    "rounds",
+    "answered",
+    "marked",
+)
 
 
 def run(settings: MetricsSettings, runs: Sequence[Path], corpus: Path, out: Path) -> None:
@@ -127,6 +138,7 @@ def _matched(questions: Sequence[Question], frame: pl.DataFrame, runs: Sequence[
             )
     for row in rows.values():
         row["answered"] = bool(row["answer"].strip())
+        row["cut"] = row["dropped"] > 0
     return rows
 
 

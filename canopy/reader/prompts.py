@@ -32,11 +32,13 @@ class Prompt:
     Attributes:
         text: the whole message.
         evidence_tokens: reader tokens of the evidence part alone.
+        held_tokens: what they would be if all regions were in it.
         dropped: regions that are not in it in full, because the budget did not allow it.
     """
 
     text: str
     evidence_tokens: int
+    held_tokens: int
     dropped: int
 
 
@@ -92,11 +94,11 @@ def build_prompts(
         if tokens > room:
             given[n] = _fitting(name, questions[n], evidence[n], engine, room)
             texts[n] = fill(name, evidence_text(given[n]), questions[n])
-    counts = engine.count_tokens([evidence_text(regions) for regions in given])
+    counts, held = (engine.count_tokens([evidence_text(r) for r in regions]) for regions in (given, evidence))
     whole = [sum(a is b for a, b in zip(kept, all_, strict=False)) for kept, all_ in zip(given, evidence, strict=True)]
     return [
-        Prompt(text, count, len(regions) - kept)
-        for text, count, regions, kept in zip(texts, counts, evidence, whole, strict=True)
+        Prompt(text, count, all_, len(regions) - kept)
+        for text, count, all_, regions, kept in zip(texts, counts, held, evidence, whole, strict=True)
     ]
 
 

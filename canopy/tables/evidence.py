@@ -23,12 +23,15 @@ def evidence_table(settings: TableSettings, metrics: Iterable[Path]) -> Table:
         Column("recall", "all rounds", "percent", "Recall of gold items"),
         Column("units_kept", "kept of retrieved items", "percent", "Gold units"),
         Column("units_shown", "shown to the reader", "percent", "Gold units"),
-        Column("evidence_tokens", "Evidence tokens", "mean"),
+        Column("held_tokens", "held", "mean", "Evidence tokens"),
+        Column("evidence_tokens", "shown", "mean", "Evidence tokens"),
+        Column("cut", "Prompts cut (%)", "percent"),
     )
     notes = (
         "Means over the questions whose gold evidence the corpus holds, evidence tokens over all. Gold units are "
         "sentences, rows, images or segments; kept: in a region that refinement kept, of the gold items that were "
-        "retrieved (over the questions with one); shown: in the prompt that was answered, of all gold units.",
+        "retrieved (over the questions with one); shown: in the prompt that was answered, of all gold units. Prompts "
+        "cut: the share of questions whose evidence did not all fit the reader's context.",
     )
     first = next(iter(scores.values()))
     text = caption("Gold evidence found and kept.", settings, first.questions, *notes)
@@ -42,5 +45,5 @@ def _rows(scores: Scores, label: str) -> Iterable[dict[str, Value]]:
             "benchmark": "Average" if benchmark == AVERAGE else BENCHMARK_LABELS[benchmark],
             "with_gold": sum(scores.known("recall", b) for b in benchmarks),
             **{name: scores.mean(name, benchmark) for name in FIGURES},
-            "evidence_tokens": scores.mean("evidence_tokens", benchmark),
+            **{name: scores.mean(name, benchmark) for name in ("held_tokens", "evidence_tokens", "cut")},
         }

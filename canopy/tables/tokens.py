@@ -11,7 +11,8 @@ from canopy.tables.layout import BENCHMARK_LABELS, Column, Table, Value, caption
 from canopy.tables.scores import AVERAGE, Scores, change, load_scores, scopes
 
 _REFERENCES = ("no_compression", "vanilla_rag")
-_MEANS = ("evidence_tokens", "total_evidence_tokens", "prompt_tokens", "rounds")
+_MEANS = ("held_tokens", "evidence_tokens", "cut", "total_evidence_tokens", "prompt_tokens", "rounds")
+_COMPARED = {"held_tokens": "held", "evidence_tokens": "answer prompt"}
 
 
 def tokens_table(settings: TableSettings, metrics: Iterable[Path]) -> Table:
@@ -22,21 +23,25 @@ def tokens_table(settings: TableSettings, metrics: Iterable[Path]) -> Table:
     columns = [
         Column("method", "Method"),
         Column("benchmark", "Benchmark"),
+        Column("held_tokens", "held", "mean", "Evidence tokens"),
         Column("evidence_tokens", "answer prompt", "mean", "Evidence tokens"),
+        Column("cut", "Prompts cut (%)", "percent"),
         Column("total_evidence_tokens", "all prompts", "mean", "Evidence tokens"),
         Column("prompt_tokens", "Prompt tokens", "mean"),
         Column("rounds", "Rounds", "ratio"),
     ]
     columns += [
-        Column(f"reduction_{name}", f"against {settings.methods[name]}", "signed", "Reduction (%)")
+        Column(f"reduction_{column}_{name}", f"{label}, against {settings.methods[name]}", "signed", "Reduction (%)")
         for name in references
+        for column, label in _COMPARED.items()
     ]
     notes = [
-        "Means a question, counted by the reader's tokenizer. Evidence tokens of the answer prompt, and summed over "
-        "all prompts of reader and critic; prompt tokens include instructions and question.",
+        "Means a question, counted by the reader's tokenizer. Evidence tokens: of all that a question holds when it is "
+        "answered, of the part that fits its answer prompt (cut: the share of questions where that is not all), and "
+        "summed over all prompts of reader and critic; prompt tokens include instructions and question.",
     ]
     if references:
-        notes.append("Reduction: 1 minus the ratio of the answer prompts' evidence tokens, positive where fewer.")
+        notes.append("Reduction: 1 minus the ratio of the evidence tokens, positive where fewer.")
         notes.append(intervals_note(settings, "question within benchmark"))
     first = next(iter(scores.values()))
     what = "Reader-input tokens."
@@ -54,6 +59,7 @@ def _rows(
         }
         for name, reference in references.items():
             if reference is not scores:
-                ratio = change(scores, reference, "evidence_tokens", benchmarks, settings)
-                row[f"reduction_{name}"] = Interval(-ratio.value, -ratio.high, -ratio.low)
+                for column in _COMPARED:
+                    ratio = change(scores, reference, column, benchmarks, settings)
+                    row[f"reduction_{column}_{name}"] = Interval(-ratio.value, -ratio.high, -ratio.low)
         yield row
