@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import threading
 from pathlib import Path
 
 import pytest
 from workflow import ROOT, copied, snakemake, tables_of
+
+from canopy.artefacts import read_manifest
 
 pytestmark = [
     pytest.mark.e2e,
@@ -33,24 +36,56 @@ def jobs_of_slurm(folder: Path) -> list[dict[str, str]]:
     return jobs
 
 
+class Killer(threading.Thread):
+    """Kills the job that writes a journal, once its first batch of questions is in it."""
+
+    def __init__(self, folder: Path, journal: Path) -> None:
+        super().__init__(daemon=True)
+        self.folder, self.journal, self.over = folder, journal, threading.Event()
+        self.killed = ""
+
+    def run(self) -> None:
+        while not self.over.wait(0.1):
+            if self.journal.is_file() and self.journal.read_bytes().count(b"\n") >= 2:
+                running = [job for job in jobs_of_slurm(self.folder) if job["JobState"] == "RUNNING"]
+                wildcards = f"wildcards_{self.journal.parent.name}_{self.journal.name[7]}"
+                (self.killed,) = (job["JobId"] for job in running if job["Comment"].endswith(wildcards))
+                subprocess.run(["scancel", "--signal=KILL", self.killed], check=True)
+                return
+
+
 @pytest.fixture(scope="module")
-def on_slurm(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The tiny configuration on the cluster, jobs with a model on an H100; the folder's name has a space in it."""
+def on_slurm(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """The tiny configuration on the cluster, jobs with a model on an H100, and the job that was killed midway.
+
+    The folder's name has a space in it.
+    """
     folder = copied(tmp_path_factory.mktemp("slurm") / "a folder")
     with (folder / "config" / "tiny.yaml").open("a") as config:
         config.write("\njobs: {gpus: 1, gpu_model: h100, mem_mb: 2500, runtime: 10}\n")
+    killer = Killer(folder, folder / "results" / "tiny" / "runs" / "canopy" / ".shard-0.journal.jsonl")
+    killer.start()
     done = snakemake(folder, "all_tables", *PROFILES)
+    killer.over.set()
+    killer.join()
     assert done.returncode == 0, (done.stdout + done.stderr)[-6000:]
-    return folder
+    return folder, killer.killed
 
 
-def test_tables_are_those_of_a_local_run(on_slurm: Path, finished: Path) -> None:
-    assert tables_of(on_slurm / "results" / "tiny") == tables_of(finished / "results" / "tiny")
+def test_tables_are_those_of_a_local_run_though_a_job_was_killed(on_slurm: tuple[Path, str], finished: Path) -> None:
+    folder, killed = on_slurm
+    assert tables_of(folder / "results" / "tiny") == tables_of(finished / "results" / "tiny")
+    jobs = {job["JobId"]: job for job in jobs_of_slurm(folder)}
+    again = [job for job in jobs.values() if job["Comment"] == jobs[killed]["Comment"]]
+    assert sorted(job["JobState"] for job in again) == ["COMPLETED", "FAILED"]
+    assert jobs[killed]["JobState"] == "FAILED"
+    run = read_manifest(folder / "results" / "tiny" / "runs" / "canopy" / "shard-0")
+    assert run["facts"]["batches_resumed"] == 1, "the second job began anew"
 
 
-def test_jobs_with_a_model_and_only_they_hold_a_gpu(on_slurm: Path) -> None:
+def test_jobs_with_a_model_and_only_they_hold_a_gpu(on_slurm: tuple[Path, str]) -> None:
     held: dict[str, set[str]] = {}
-    for job in jobs_of_slurm(on_slurm):
+    for job in jobs_of_slurm(on_slurm[0]):
         held.setdefault(job["rule"], set()).add(job.get("TresPerJob", ""))
     assert {rule for rule, gpus in held.items() if gpus != {""}} == WITH_MODEL, held
     assert {gpu for rule in WITH_MODEL for gpu in held[rule]} == {"gres:gpu:h100:1"}, held
