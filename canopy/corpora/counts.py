@@ -26,9 +26,9 @@ def raw_counts(parsed: Sequence[Path], video: Path | None, benchmarks: Sequence[
         benchmarks: the benchmarks that are wanted.
 
     Returns:
-        Wanted benchmark -> :data:`COUNTS`: ``items`` and ``questions`` read; questions ``left_out`` for want of evidence before
-        a sample was drawn; records ``quarantined``; images and videos without a file (``media_missing``), and those of
-        the parsed items that the video stage could not read (``media_unreadable``).
+        Wanted benchmark -> :data:`COUNTS`: ``items`` and ``questions`` read; questions ``left_out`` for want of
+        evidence before a sample was drawn; records ``quarantined``; images and videos without a file
+        (``media_missing``), and those of the parsed items that the video stage could not read (``media_unreadable``).
 
     Raises:
         UserError: a manifest is missing or was made by another version.
