@@ -57,12 +57,13 @@ def corpus_table(settings: TableSettings, directory: Path) -> Table:
     ]
     columns += [Column(key, label, "count", "Raw files") for key, label in _RAW_LABELS.items()]
     test = {b: facts["questions"][b].get("test", 0) for b in BENCHMARKS if b in facts["items"]}
+    drawn = "; other questions of the raw files were not drawn" if settings.sample else ""
     notes = (
         "Joined: items left out because another one, of any benchmark, says the same; their gold is that item's. "
-        "Questions left out: those whose gold evidence is not all there, where such are not wanted. "
+        f"Questions left out: those whose gold evidence is not all there, where such are not wanted{drawn}. "
         "Gold: references of the questions that stay, and those that could not be located in the items. "
         "Raw files: what was read, before any sample was drawn; bad records are in quarantine; missing media have no "
-        "file, unreadable ones were to be in the corpus. "
+        "file, unreadable media cannot be decoded. "
         "Last row: the items of the paper's corpus, rounded as published.",
     )
     text = caption("Items and questions of the unified corpus.", settings, test, *notes, averages=False)
