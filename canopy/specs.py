@@ -10,9 +10,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
-from canopy.config import Config, Project, packaged_adapter
+from canopy.config import Config, Project, methods_file, packaged_adapter, read_config
 from canopy.errors import ConfigError
 from canopy.prompts import prompt_digests
 from canopy.settings.base import Settings
@@ -166,7 +167,43 @@ def _table(project: Project, name: str) -> dict[str, Any]:
         methods={m: project.methods[m].label or m for m in rows},
         ablations={m: project.methods[m].ablates for m in rows if project.methods[m].ablates},
         bootstrap=config.tables.bootstrap,
+        benchmarks=config.benchmarks,
+        left_out=project.left_out,
+        sample={b: s for b, s in config.sample.items() if b in config.benchmarks},
+        questions=config.questions,
+        splits=config.parsing.splits,
+        reader=config.reader.model,
+        adapter=config.reader.adapter,
+        encoder=config.encoder.model,
+        node_encoder="trained" if config.encoder_folder == f"{config.results}/encoder" else config.node_encoder,
+        node_encoder_constructed=_from_constructed(config),
     ).model_dump(mode="json")
-    if name in ("corpus", "evidence"):  # no intervals
-        del settings["bootstrap"]
+    for unused in _unused(project, name, rows):
+        del settings[unused]
     return settings
+
+
+def _unused(project: Project, table: str, methods: tuple[str, ...]) -> tuple[str, ...]:
+    """Settings that do not bear on a table's figures."""
+    of_node_encoder = ("node_encoder", "node_encoder_constructed")
+    if table == "corpus":
+        return ("bootstrap", "reader", "adapter", "encoder", *of_node_encoder)
+    if table == "decisions":
+        return ("adapter",)
+    needed = {need for m in methods for need in project.methods[m].needs}
+    intervals = () if table != "evidence" else ("bootstrap",)
+    return (
+        *intervals,
+        *(() if "index" in needed else ("encoder",)),
+        *(() if "encoder" in needed else of_node_encoder),
+    )
+
+
+def _from_constructed(config: Config) -> bool:
+    """Whether the node encoder is known to be of another of this project's configurations, a constructed one."""
+    parts = Path(config.node_encoder).parts
+    if len(parts) != 3 or (parts[0], parts[2]) != ("results", "encoder") or parts[1] == config.name:
+        return False
+    file = methods_file(None).with_name(f"{parts[1]}.yaml")
+    other = read_config(file) if file.is_file() else None
+    return isinstance(other, Mapping) and other.get("name") == parts[1] and other.get("constructed") is True

@@ -78,6 +78,11 @@ def make_corpus(directory: Path) -> Path:
         "gold_total": {"hotpotqa": 8, "nq": 0},
         "gold_missing": {"hotpotqa": 2, "nq": 0},
         "questions_without_gold": {"hotpotqa": 1, "nq": 3},
+        "questions_left_out": {"hotpotqa": 4, "nq": 0},
+        "raw": {
+            b: {"items": n, "questions": 10, "quarantined": 1, "media_missing": 2, "media_unreadable": 3}
+            for b, n in (("hotpotqa", 30), ("nq", 40))
+        },
     }
     with artefacts.build(directory, "corpus", {}) as artefact:
         frame_of(items, ITEM_SCHEMA).write_parquet(artefact.path / "items.parquet")

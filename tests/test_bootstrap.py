@@ -43,6 +43,15 @@ def test_equals_normal_approximation() -> None:
     assert (got.low, got.high) == pytest.approx(((a - b).mean() - spread, (a - b).mean() + spread), abs=0.05 * spread)
 
 
+@pytest.mark.parametrize("others", [[], [_arrays([1, 0, 1], [0, 0, 1])]], ids=["alone", "beside a benchmark of three"])
+def test_one_question_says_nothing_of_others(others: list[tuple[np.ndarray, ...]]) -> None:
+    pairs = [_arrays([1], [0.5]), *others]
+    for statistic in (mean_difference, relative_difference):
+        got = statistic(pairs, 200, seed=5)  # type: ignore[arg-type]
+        assert not np.isnan(got.value) and np.isnan([got.low, got.high]).all()
+        assert not got.away_from_zero()
+
+
 def test_average_is_stratified_by_benchmark() -> None:
     # Five times the questions do not give a benchmark five times the weight; variances add over the strata.
     rng = np.random.default_rng(3)
@@ -95,7 +104,7 @@ def test_same_seed_same_interval_whatever_the_chunks(monkeypatch: pytest.MonkeyP
     assert mean_difference(pairs, 1_000, seed=13) != whole
 
 
-scores = st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=20)
+scores = st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=2, max_size=20)
 
 
 @given(scores)

@@ -52,7 +52,8 @@ def asked(qid: str, *gold: Gold, native: str = "{}") -> Question:
 def merged(path: Path, items: list[Item], questions: list[Question]) -> tuple[list[Item], dict[str, Question], dict]:
     video = [i for i in items if i.modality in ("image", "video")]
     for name, rows in (("parsed", [i for i in items if i not in video]), ("video", video)):
-        with artefacts.build(path / name, name, {}) as artefact:
+        with artefacts.build(path / name, name, {"benchmark": "of several"}) as artefact:
+            artefact.facts |= {"items": len(rows), "questions": len(questions), "quarantined": 0, "notices": {}}
             frame_of(rows, ITEM_SCHEMA).write_parquet(artefact.path / "items.parquet")
             frame_of(questions, QUESTION_SCHEMA).write_parquet(artefact.path / "questions.parquet")
     benchmarks = tuple(sorted({q.benchmark for q in questions}))

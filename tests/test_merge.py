@@ -38,7 +38,8 @@ def question(name: str, *gold: Gold, missing: int = 0) -> Question:
 
 
 def stage(path: Path, items: list[Item], questions: list[Question]) -> Path:
-    with artefacts.build(path, "parse", {}) as artefact:
+    with artefacts.build(path, "parse", {"benchmark": path.name}) as artefact:
+        artefact.facts |= {"items": len(items), "questions": len(questions), "quarantined": 0, "notices": {}}
         frame_of(items, ITEM_SCHEMA).write_parquet(artefact.path / "items.parquet")
         frame_of(questions, QUESTION_SCHEMA).write_parquet(artefact.path / "questions.parquet")
     return path

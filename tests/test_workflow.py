@@ -212,5 +212,5 @@ def test_real_slices_go_through_to_tables(finished: Path) -> None:
     whole = evidence.filter(pl.col("method") == "without compression")
     assert set(whole["units_kept"].drop_nulls()) == {1.0}
     caption = (tables / "main.md").read_text()
-    assert "slice" in caption and "constructed" not in caption
+    assert "slice" in caption and "The corpus is constructed" not in caption
     assert planned(finished, config="slice") == {}

@@ -13,11 +13,10 @@ import polars as pl
 
 from canopy import artefacts
 from canopy.contracts import ITEM_SCHEMA, QUESTION_SCHEMA, Gold, Question, frame_of, read_questions
+from canopy.corpora.counts import TEXT_LIKE, raw_counts
 from canopy.corpora.duplicates import find_joins, relinked, without_joined
 from canopy.errors import UserError
 from canopy.settings.corpora import CorpusSettings
-
-_TEXT_LIKE = ("text", "table")
 
 
 def run(parsed: Sequence[Path], video: Path | None, settings: CorpusSettings, out: Path) -> dict[str, Any]:
@@ -34,8 +33,9 @@ def run(parsed: Sequence[Path], video: Path | None, settings: CorpusSettings, ou
         out: the artefact to make.
 
     Returns:
-        The facts: items by benchmark and modality, those joined with another, questions by benchmark and split, gold
-        total and missing by benchmark.
+        The facts: items by benchmark and modality, those joined with another, questions by benchmark and split, those
+        left out for want of evidence (here or before a sample was drawn), gold total and missing by benchmark, and
+        what the raw files held (:func:`canopy.corpora.counts.raw_counts`).
 
     Raises:
         UserError: an item id or question id occurs twice, a wanted benchmark is absent, or an input is damaged.
@@ -43,9 +43,9 @@ def run(parsed: Sequence[Path], video: Path | None, settings: CorpusSettings, ou
     inputs = [*parsed, *([video] if video else [])]
     with artefacts.build(out, "corpus", settings.model_dump(mode="json"), inputs) as artefact:
         wanted = pl.col("benchmark").is_in(settings.benchmarks)
-        parts = [_scan(p / "items.parquet").filter(pl.col("modality").is_in(_TEXT_LIKE) & wanted) for p in parsed]
+        parts = [_scan(p / "items.parquet").filter(pl.col("modality").is_in(TEXT_LIKE) & wanted) for p in parsed]
         if video is not None:
-            media = ~pl.col("modality").is_in(_TEXT_LIKE)
+            media = ~pl.col("modality").is_in(TEXT_LIKE)
             parts.append(_scan(video / "items.parquet").filter(media & wanted))
         items = pl.concat(parts)
         _no_repeats(items.select("item_id", "source"), "item_id")
@@ -66,7 +66,9 @@ def run(parsed: Sequence[Path], video: Path | None, settings: CorpusSettings, ou
         frame.write_parquet(artefact.path / "questions.parquet", compression="zstd")
         artefact.facts.update(_facts(counts, joins, questions, settings))
         kept = Counter(q.benchmark for q in questions)
-        artefact.facts["questions_left_out"] = {b: asked[b] - kept[b] for b in settings.benchmarks}
+        raw = raw_counts(parsed, video, settings.benchmarks)
+        artefact.facts["raw"] = raw
+        artefact.facts["questions_left_out"] = {b: raw[b]["left_out"] + asked[b] - kept[b] for b in raw}
         if settings.questions == "all":  # otherwise a benchmark may have none left, and none to begin with
             _nothing_absent(asked, settings)
     return artefact.facts

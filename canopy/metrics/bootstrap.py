@@ -11,11 +11,16 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 _CHUNK = 2_000_000  # numbers drawn at once: bounds memory at some 50 MB, whatever the number of questions
 _LEVEL = 0.95
+_FEWEST = 2  # questions a benchmark
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A statistic of the sample and its two-sided 95% percentile interval; nan where undefined."""
+    """A statistic of the sample and its two-sided 95% percentile interval; nan where undefined.
+
+    The interval of a sample with a single question in some benchmark is undefined, too: that question would be drawn
+    every time, and the interval would leave out how far another one could have moved the statistic.
+    """
 
     value: float
     low: float
@@ -43,6 +48,8 @@ def interval(
         seed: the same seed and input give the same interval.
     """
     value = statistic([rows.sum(axis=0, keepdims=True) for rows in strata])
+    if min(len(rows) for rows in strata) < _FEWEST:
+        return Interval(float(value[0]), float("nan"), float("nan"))
     drawn = statistic([resampled_sums(rows, resamples, [seed, index]) for index, rows in enumerate(strata)])
     defined = drawn[~np.isnan(drawn)]
     if not len(defined):

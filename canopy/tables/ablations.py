@@ -13,10 +13,7 @@ from canopy.tables.scores import AVERAGE, Scores, change, difference, headline, 
 
 _LABELS = BENCHMARK_LABELS | {AVERAGE: "Average"}
 _SCORE_NAMES = {"em": "EM", "accuracy": "Acc."}
-_NOTE = (
-    "Average: of the benchmarks' figures; for F1, of those that have one. Tokens are the reader's evidence tokens a "
-    "question, in the prompt it answers from."
-)
+_NOTE = "Tokens are the reader's evidence tokens a question, in the prompt it answers from."
 
 
 def ablations_table(settings: TableSettings, metrics: Iterable[Path]) -> Table:

@@ -1,4 +1,4 @@
-"""The corpus table: items and questions of each benchmark, and gold that could not be located."""
+"""The corpus table: items and questions of each benchmark, what was left out, and gold that could not be located."""
 
 from __future__ import annotations
 
@@ -16,11 +16,21 @@ from canopy.tables.layout import BENCHMARK_LABELS, Column, Table, Value, caption
 _PAPER = {"text": 32_400_000, "table": 429_000, "image": 57_000, "video": 1_500}
 _SPLITS = ("train", "dev", "test")
 _MODALITY_LABELS = {"text": "Passages", "table": "Tables", "image": "Images", "video": "Video clips"}
-_SUMMED = (*MODALITIES, "items", "joined", *_SPLITS, "without_gold", "gold_total", "gold_missing")
+_RAW_LABELS = {
+    "raw_items": "items",
+    "raw_questions": "questions",
+    "quarantined": "bad records",
+    "media_missing": "missing media",
+    "media_unreadable": "unreadable media",
+}
+_SUMMED = (
+    *(*MODALITIES, "items", "joined", *_SPLITS, "without_gold", "left_out", "gold_total", "gold_missing"),
+    *_RAW_LABELS,
+)
 
 
 def corpus_table(settings: TableSettings, directory: Path) -> Table:
-    """A row a benchmark with its items and questions, their total, and the paper's items.
+    """A row a benchmark with its items and questions and what was left out, their total, and the paper's items.
 
     Raises:
         UserError: the corpus is missing or was made by another version.
@@ -39,24 +49,31 @@ def corpus_table(settings: TableSettings, directory: Path) -> Table:
     columns.append(Column("joined", "joined", "count", "Items"))
     columns += [Column(split, split, "count", "Questions") for split in _SPLITS]
     columns.append(Column("without_gold", "without gold", "count", "Questions"))
+    columns.append(Column("left_out", "left out", "count", "Questions"))
     columns += [
         Column("gold_total", "references", "count", "Gold"),
         Column("gold_missing", "not located", "count", "Gold"),
         Column("miss_rate", "miss rate (%)", "percent", "Gold"),
     ]
+    columns += [Column(key, label, "count", "Raw files") for key, label in _RAW_LABELS.items()]
     test = {b: facts["questions"][b].get("test", 0) for b in BENCHMARKS if b in facts["items"]}
+    drawn = "; other questions of the raw files were not drawn" if settings.sample else ""
     notes = (
         "Joined: items left out because another one, of any benchmark, says the same; their gold is that item's. "
-        "Gold: references of the native records to evidence, and those that could not be located in the items. "
+        f"Questions left out: those whose gold evidence is not all there, where such are not wanted{drawn}. "
+        "Gold: references of the questions that stay, and those that could not be located in the items. "
+        "Raw files: what was read, before any sample was drawn; bad records are in quarantine; missing media have no "
+        "file, unreadable media cannot be decoded. "
         "Last row: the items of the paper's corpus, rounded as published.",
     )
-    text = caption("Items and questions of the unified corpus.", settings, test, *notes)
+    text = caption("Items and questions of the unified corpus.", settings, test, *notes, averages=False)
     return Table("corpus", text, tuple(columns), rows)
 
 
 def _row(benchmark: str, facts: Mapping[str, Any]) -> dict[str, Value]:
     items: dict[str, int] = {m: int(facts["items"][benchmark].get(m, 0)) for m in MODALITIES}
     references, missing = int(facts["gold_total"][benchmark]), int(facts["gold_missing"][benchmark])
+    raw = facts["raw"][benchmark]
     return {
         "benchmark": BENCHMARK_LABELS[benchmark],
         **items,
@@ -64,9 +81,11 @@ def _row(benchmark: str, facts: Mapping[str, Any]) -> dict[str, Value]:
         "joined": int(facts["joined"][benchmark]),
         **{split: int(facts["questions"][benchmark].get(split, 0)) for split in _SPLITS},
         "without_gold": int(facts["questions_without_gold"][benchmark]),
+        "left_out": int(facts["questions_left_out"][benchmark]),
         "gold_total": references,
         "gold_missing": missing,
         "miss_rate": _rate(missing, references),
+        **{key: int(raw[key.removeprefix("raw_")]) for key in _RAW_LABELS},
     }
 
 

@@ -47,11 +47,12 @@ def decisions_table(settings: TableSettings, directory: Path) -> Table:
     questions = {b: items.filter(pl.col("benchmark") == b)["qid"].n_unique() for b in present}
     notes = (
         "Only questions with located gold. A pair is right when descent into the child agrees with its label; a node "
-        "when all its pairs are. All: pooled over the benchmarks. n: pairs, nodes, items or tokens judged.",
+        "when all its pairs are. All: pooled over the benchmarks. n: pairs, nodes, items or tokens judged. "
+        f"Tokens are those of the reader{f' {settings.reader}' if settings.reader else ''}.",
         intervals_note(settings, "question (a cluster of all its pairs or items) within benchmark"),
     )
     what = "Parent-child decisions on the gold items of test questions, in percent."
-    return Table("decisions", caption(what, settings, questions, *notes), columns, rows)
+    return Table("decisions", caption(what, settings, questions, *notes, averages=False), columns, rows)
 
 
 def _read(path: Path, columns: Sequence[str]) -> pl.DataFrame:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from canopy.metrics.bootstrap import Interval
 from canopy.settings.tables import TableSettings
+from canopy.tables import sentences
+from canopy.tables.sentences import corpus_sentences, listed, model_sentences
 
 Kind = Literal["text", "count", "mean", "percent", "signed", "ratio"]
 """How values are shown: as they are; whole numbers; one decimal; a fraction as percent with one decimal;
@@ -16,7 +18,7 @@ a difference of fractions as signed percent; two decimals."""
 
 Value = str | int | float | Interval | None
 
-BENCHMARK_LABELS = {"nq": "NQ", "hotpotqa": "HotpotQA", "ottqa": "OTT-QA", "mmqa": "MMQA", "lvbench": "LVBench"}
+BENCHMARK_LABELS = sentences.BENCHMARK_LABELS
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,22 +41,57 @@ class Table:
     rows: Sequence[Mapping[str, Value]]
 
 
-def caption(what: str, settings: TableSettings, questions: Mapping[str, int], *notes: str) -> str:
-    """One paragraph: what is shown, on which configuration and questions, and how far it can be trusted."""
-    counts = ", ".join(f"{BENCHMARK_LABELS[b]} {n:,}" for b, n in questions.items())
-    total = f"Test questions: {counts} ({sum(questions.values()):,} in all)." if counts else ""
+def caption(
+    what: str, settings: TableSettings, questions: Mapping[str, int], *notes: str, averages: bool = True
+) -> str:
+    """One paragraph: what is shown, on which configuration, models and questions, and how far it can be trusted.
+
+    Args:
+        what: the first sentence.
+        settings: those of the table; only what differs from a whole, ordinary corpus is said of it.
+        questions: benchmark -> questions that the figures are over.
+        notes: sentences on the figures.
+        averages: the table has averages over benchmarks.
+    """
     constructed = (
         "The corpus is constructed, an invented world made from a seed: these numbers are not the paper's."
         if settings.constructed
         else ""
     )
-    setup = f"Configuration {settings.config}, seed {settings.seed}, k = {settings.k} items a round."
-    return " ".join(part for part in (what, setup, total, *notes, constructed) if part)
+    parts = (
+        what,
+        f"Configuration {settings.config}, seed {settings.seed}, k = {settings.k} items a round.",
+        *model_sentences(settings),
+        *_question_sentences(settings, {b: n for b, n in questions.items() if n}, averages),
+        *corpus_sentences(settings),
+        *notes,
+        constructed,
+    )
+    return " ".join(part for part in parts if part)
 
 
 def intervals_note(settings: TableSettings, unit: str = "question") -> str:
     """The sentence on what the brackets hold."""
-    return f"In brackets: 95% interval, paired bootstrap, {settings.bootstrap:,} resamples, by {unit}."
+    return (
+        f"In brackets: 95% interval, paired bootstrap, {settings.bootstrap:,} resamples, by {unit}; "
+        "none where a benchmark has fewer than 2 questions."
+    )
+
+
+def _question_sentences(settings: TableSettings, questions: Mapping[str, int], averages: bool) -> Iterator[str]:
+    """How many questions, of which benchmarks, and of which there are none."""
+    counts = ", ".join(f"{BENCHMARK_LABELS[b]} {n:,}" for b, n in questions.items())
+    if counts:
+        yield f"Test questions: {counts} ({sum(questions.values()):,} in all)."
+    if without := [b for b in settings.benchmarks if b not in questions]:
+        yield f"There is no such question of {listed(without)}."
+    if settings.left_out:
+        yield f"Left out, without raw files: {listed(settings.left_out)}."
+    if averages and questions:
+        given = len(settings.benchmarks) + len(settings.left_out)
+        of = f" of {given}" if given > len(questions) else ""
+        over = f"{len(questions)}{of} benchmark{'s' * (max(given, len(questions)) != 1)}"
+        yield f"Averages are over {over}, a figure's over those that have it."
 
 
 def show(value: Value, kind: Kind) -> str:
