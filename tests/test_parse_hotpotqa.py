@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from parsing import REAL, needs_real, parse, write
+from parsing import REAL, Parsed, needs_real, parse, write
 
 from canopy.contracts import Gold, Span
 from canopy.corpora.hotpotqa import unit_of_sentence
@@ -113,6 +113,85 @@ def test_dump_adds_articles_and_finds_gold_outside_the_context(tmp_path: Path) -
     assert len(found.items) == 5
 
 
+def wanting(title: str, sentence: int, qid: str = "5b") -> dict[str, Any]:
+    """A question whose own context lacks its supporting paragraph."""
+    context = [["Elsewhere", ["Nothing."]]]
+    return {**RECORD, "_id": qid, "context": context, "supporting_facts": [[title, sentence]]}
+
+
+def gold_text(found: Parsed, qid: str) -> list[str]:
+    """What the gold units of a question say, in the items as they are stored."""
+    items = [(found.items[gold.item_id], gold.units) for gold in found.questions[qid].gold]
+    return [item.content[item.units[u].start : item.units[u].end] for item, units in items for u in units]
+
+
+@pytest.mark.parametrize("reversed_", [False, True])
+def test_gold_in_the_context_of_another_question(tmp_path: Path, reversed_: bool) -> None:
+    questions = [wanting("Lilo &amp; Stitch", 2), RECORD]
+    files = {"hotpot_dev_fullwiki_v1.json": questions[::-1] if reversed_ else questions}
+    found = parse("hotpotqa", write(tmp_path / "raw", files), tmp_path / "out")
+    assert gold_text(found, "hotpotqa:5b") == [" Orn wrote it."]
+    assert found.summary["gold_missing"] == 0
+    assert json.loads(found.questions["hotpotqa:5b"].native)["items"] == {
+        "hotpotqa:Lilo & Stitch": {"title": "Lilo &amp; Stitch", "sentences": [0, 2]}
+    }
+
+
+def test_gold_counts_the_sentences_of_the_item_that_is_stored(tmp_path: Path) -> None:
+    held = {**RECORD, "context": [*RECORD["context"], ["Port", ["", "One. Two.", " Three."]]]}
+    articles = [
+        {"title": "Port", "text": ["One.", " Two.", " Three."]},  # the context's paragraph is stored
+        {"title": "Quay", "text": ["First. Second.", " Third."]},
+        {"title": "Quay", "text": ["First.", " Second.", " Third."]},  # an item of its own, not the title's
+    ]
+    files = {
+        "hotpot_dev_fullwiki_v1.json": [held, wanting("Port", 2), wanting("Quay", 1, "5c"), wanting("Quay", 2, "5d")],
+        "wiki_00.jsonl": articles,
+    }
+    found = parse("hotpotqa", write(tmp_path / "raw", files), tmp_path / "out")
+    assert gold_text(found, "hotpotqa:5b") == [" Three."]
+    assert gold_text(found, "hotpotqa:5c") == [" Third."]
+    assert (gold_text(found, "hotpotqa:5d"), found.summary["gold_missing"]) == ([], 1)
+    assert found.questions["hotpotqa:5c"].gold == (Gold("hotpotqa:Quay", (1,)),)
+    assert len([i for i in found.items.values() if i.title == "Quay"]) == 2
+    assert found.facts["repeated"] == {"dump articles already in contexts": 1}
+
+
+def test_the_same_text_in_other_sentences_is_an_item_of_its_own(tmp_path: Path) -> None:
+    context = [["Other", ["Only one", " sentence."]]]
+    other = {**RECORD, "_id": "5b", "context": context, "supporting_facts": [["Other", 1]]}
+    found = parse("hotpotqa", write(tmp_path / "raw", {"hotpot_train.json": [RECORD, other]}), tmp_path / "out")
+    assert gold_text(found, "hotpotqa:5b") == [" sentence."]
+
+
+def test_repeated_articles_are_counted(tmp_path: Path) -> None:
+    article = {"title": "Quay", "text": ["First."]}
+    files = {"hotpot_train.json": [RECORD], "wiki_00.jsonl": [article, article]}
+    found = parse("hotpotqa", write(tmp_path / "raw", files), tmp_path / "out")
+    assert found.facts["repeated"] == {"repeated dump articles": 1}
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"answer": "Else"}, "answer"),
+        ({"supporting_facts": [["Tessaly Orn", 1]]}, "supporting facts"),
+        ({"question": "Who?"}, "question"),
+        ({"question": "Who?", "answer": "Else"}, "question and answer"),
+        ({"context": [["Else", ["Text."]]]}, None),  # the fullwiki files give the same questions other paragraphs
+        ({"answer": None, "supporting_facts": None}, None),
+    ],
+)
+def test_a_question_that_is_used_twice_must_be_the_same(
+    tmp_path: Path, change: dict[str, Any], reason: str | None
+) -> None:
+    files = {"hotpot_train.json": [RECORD, {**RECORD, **change}]}
+    found = parse("hotpotqa", write(tmp_path / "raw", files), tmp_path / "out", max_quarantined=1)
+    assert found.questions["hotpotqa:5a"].answers == ("Orn",)
+    assert found.quarantine == ([(1, f"the id 5a is repeated and differs in its {reason}")] if reason else [])
+    assert found.facts["repeated"] == ({} if reason else {"repeated questions": 1})
+
+
 def test_bad_records_are_set_apart_and_the_others_kept(tmp_path: Path) -> None:
     bad: list[Any] = [
         5,
@@ -123,13 +202,14 @@ def test_bad_records_are_set_apart_and_the_others_kept(tmp_path: Path) -> None:
         {k: v for k, v in RECORD.items() if k != "_id"},
         {**RECORD, "question": "another question under a used id"},
         RECORD,
+        {**RECORD, "_id": "9", "supporting_facts": [["Tessaly Orn", True]]},
     ]
     files = {"hotpot_train_v1.1.json": [RECORD, *bad]}
     found = parse("hotpotqa", write(tmp_path / "raw", files), tmp_path / "out", max_quarantined=1)
     assert list(found.questions) == ["hotpotqa:5a"]
-    assert [place for place, _ in found.quarantine] == [1, 2, 3, 4, 5, 6, 7]
+    assert [place for place, _ in found.quarantine] == [1, 2, 3, 4, 5, 6, 9, 7]
     assert found.facts["repeated"] == {"repeated questions": 1}
-    assert found.summary["records"] == 9
+    assert found.summary["records"] == 10
 
 
 def test_units_of_sentences() -> None:

@@ -22,8 +22,8 @@ def qa(uid: str = "1", time: Any = "00:15-00:19", **more: Any) -> dict[str, Any]
     return {"uid": uid, "question": OPTIONS, "answer": "D", "question_type": ["a", "b"], "time_reference": time, **more}
 
 
-def video(questions: list[Any], key: str = "Cm-73_x") -> dict[str, Any]:
-    return {"key": key, "qa": questions, "type": "cartoon", "video_info": {"duration_minutes": 9}}
+def video(questions: list[Any], key: str = "Cm-73_x", minutes: Any = 90) -> dict[str, Any]:
+    return {"key": key, "qa": questions, "type": "cartoon", "video_info": {"duration_minutes": minutes}}
 
 
 def test_native_line(tmp_path: Path) -> None:
@@ -49,9 +49,13 @@ def test_grid_follows_the_settings(tmp_path: Path) -> None:
         parse("lvbench", raw, tmp_path / "out2", segment_seconds=7, clip_seconds=60)
 
 
-def test_missing_videos_are_listed_and_their_questions_kept(tmp_path: Path) -> None:
+def test_missing_videos_are_listed_and_their_questions_kept(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     files = {"video_info.meta.jsonl": [video([qa("1"), qa("2", time=None)])]}
     found = parse("lvbench", write(tmp_path / "raw", files), tmp_path / "out")
+    assert found.summary["missing_media"] == found.facts["missing_media"] == 1
+    (warning,) = caplog.messages
+    assert "1 of 1 video files are missing" in warning
+    assert "(Cm-73_x): put them beside video_info.meta.jsonl" in warning
     assert found.notices == [(1, "video file not found, no item")]
     assert [(q.gold, q.gold_missing) for q in found.questions.values()] == [((), 1), ((), 0)]
     assert found.summary["quarantined"] == 0
@@ -66,6 +70,10 @@ def test_bad_questions_are_set_apart_and_their_video_kept(tmp_path: Path) -> Non
         qa("4", time="soon"),
         qa("5", answer=None),
         7,
+        qa("6", question_type=True),
+        qa("7", question_type=["a", 1]),
+        qa("8", time=[15, 19]),
+        qa("9", question=OPTIONS.removeprefix("What year?")),
     ]
     files = {"video_info.meta.jsonl": [video(questions), {"qa": []}], "videos/Cm-73_x.mp4": b"film"}
     found = parse("lvbench", write(tmp_path / "raw", files), tmp_path / "out", max_quarantined=1)
@@ -73,7 +81,7 @@ def test_bad_questions_are_set_apart_and_their_video_kept(tmp_path: Path) -> Non
     assert found.questions["lvbench:4"].gold_missing == 1
     assert found.questions["lvbench:5"].answers == ()
     places = [place for place, _ in found.quarantine]
-    assert places == ["1, question 2", "1, question 3", "1, question 4", "1, question 7", 2]
+    assert places == [*(f"1, question {n}" for n in (2, 3, 4, 7, 8, 9, 10, 11)), 2]
 
 
 @pytest.mark.parametrize(
@@ -105,15 +113,64 @@ def test_no_options() -> None:
         ("75:01-75:01", (4_501_000, 4_501_000)),
         ("1:02:03-1:02:10", (3_723_000, 3_730_000)),
         (" 00:15 – 00:19 ", (15_000, 19_000)),  # noqa: RUF001
-        ("00:19-00:15", None),
-        ("15-19", None),
-        ("", None),
-        (None, None),
-        (5, None),
+        ("00:15.5-00:19", (15_500, 19_000)),
+        ("00:00-24:00:00", (0, 86_400_000)),
     ],
 )
-def test_time_spans(reference: Any, expected: tuple[int, int] | None) -> None:
+def test_time_spans(reference: str, expected: tuple[int, int]) -> None:
     assert time_span(reference) == expected
+
+
+@pytest.mark.parametrize(
+    ("reference", "reason"),
+    [
+        ("00:19-00:15", "ends before its start"),
+        ("15-19", "is not MM:SS-MM:SS"),
+        ("", "is not MM:SS-MM:SS"),
+        ("00:15", "is not MM:SS-MM:SS"),
+        ("1:2:3:4-1:2:3:5", "is not MM:SS-MM:SS"),
+        (f"00:00-{'9' * 400}:00", "is not MM:SS-MM:SS"),
+        (f"00:00-00:{'9' * 400}", "is not MM:SS-MM:SS"),
+        ("00:00-999999:00", "ends after the video"),
+        ("00:00-24:00:01", "ends after the video"),
+    ],
+)
+def test_impossible_time_spans(reference: str, reason: str) -> None:
+    with pytest.raises(Fault, match=reason):
+        time_span(reference)
+
+
+@pytest.mark.parametrize(
+    ("reference", "minutes", "reason"),
+    [
+        ("00:00-99999999:00", 9, "is not MM:SS-MM:SS or H:MM:SS-H:MM:SS"),
+        ("00:00-99999:00", None, "ends after the video"),
+        ("00:00-10:01", 9, "ends after the video"),  # a minute more than it is long, for rounding, and a second
+        ("00:19-00:15", 9, "ends before its start"),
+        ("soon", 9, "is not MM:SS-MM:SS or H:MM:SS-H:MM:SS"),
+    ],
+)
+def test_references_that_are_no_part_of_the_video(tmp_path: Path, reference: str, minutes: Any, reason: str) -> None:
+    files = {"video_info.meta.jsonl": [video([qa(time=reference)], minutes=minutes)], "Cm-73_x.mp4": b"film"}
+    found = parse("lvbench", write(tmp_path / "raw", files), tmp_path / "out")
+    q = found.questions["lvbench:1"]
+    assert (q.gold, q.gold_missing, q.answers) == ((), 1, ("D",))
+    assert found.notices == [("1, question 1", f"`time_reference` {reason}, gold counted as missing")]
+    assert found.summary["gold_missing"] == 1
+
+
+def test_references_up_to_the_rounded_length_are_gold(tmp_path: Path) -> None:
+    files = {"video_info.meta.jsonl": [video([qa(time="09:59-10:00")], minutes=9)], "Cm-73_x.mp4": b"film"}
+    found = parse("lvbench", write(tmp_path / "raw", files), tmp_path / "out")
+    assert found.questions["lvbench:1"].gold == (Gold("lvbench:Cm-73_x#1", (9,)),)
+
+
+@pytest.mark.parametrize("minutes", ["9", True, -1, 0, float("nan"), float("inf"), 1e9])
+def test_an_odd_length_is_taken_as_unknown(tmp_path: Path, minutes: Any) -> None:
+    files = {"video_info.meta.jsonl": [video([qa(time="20:00-20:10")], minutes=minutes)], "Cm-73_x.mp4": b"film"}
+    found = parse("lvbench", write(tmp_path / "raw", files), tmp_path / "out")
+    assert found.questions["lvbench:1"].gold == (Gold("lvbench:Cm-73_x#4", (0,)),)
+    assert found.notices == [(1, "`duration_minutes` is not a number of minutes up to 24 hours, taken as unknown")]
 
 
 @pytest.mark.parametrize(

@@ -134,25 +134,55 @@ def test_test_split_without_answers(tmp_path: Path) -> None:
     assert (q.answers, q.gold, q.gold_missing, q.split) == ((), (), 0, "test")
 
 
-def test_missing_image_files_are_listed(tmp_path: Path) -> None:
-    wanted = files([question([answer("Arla", "image", images=["i1"])])])
-    del wanted["final_dataset_images/i1.JPG"]
+def test_missing_image_files_are_listed(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    images = [{**IMAGE, "id": f"i{n}", "path": f"i{n}.JPG"} for n in range(6)]
+    wanted = files([question([answer("Arla", "image", images=["i0"])])], **{"MMQA_images.jsonl": images})
     found = parse("mmqa", write(tmp_path / "raw", wanted), tmp_path / "out")
-    assert found.notices == [(1, "image file not found, no item")]
-    assert found.facts["notices"] == {"image file not found, no item": 1}
+    assert found.notices == [(n, "image file not found, no item") for n in (1, 3, 4, 5, 6)]
+    assert found.facts["notices"] == {"image file not found, no item": 5}
+    assert found.summary["missing_media"] == found.facts["missing_media"] == 5
+    (warning,) = caplog.messages
+    assert "5 of 6 image files are missing" in warning
+    assert "(i0.JPG, i2.JPG, i3.JPG, ...): put them into a folder final_dataset_images" in warning
     assert found.summary["gold_missing"] == 1
     assert found.summary["quarantined"] == 0
 
 
+@pytest.mark.parametrize(
+    ("second", "reason"),
+    [
+        (question([answer("y", "table", rows=[0])]), "answer"),
+        (question([answer("x", "table", rows=[1])]), "evidence"),
+        ({**question([answer("x", "table", rows=[0])]), "question": "Who?"}, "question"),
+        (question([answer("x", "table", rows=[0])]), None),
+        ({**question([]), "metadata": {"table_id": "b1"}}, None),  # a file without answers says nothing of them
+    ],
+)
+def test_a_question_that_is_used_twice_must_be_the_same(
+    tmp_path: Path, second: dict[str, Any], reason: str | None
+) -> None:
+    raw = write(tmp_path / "raw", files([question([answer("x", "table", rows=[0])]), second]))
+    found = parse("mmqa", raw, tmp_path / "out", max_quarantined=1)
+    assert found.questions["mmqa:q1"].gold == (Gold("mmqa:b1", (0,)),)
+    assert found.quarantine == ([(2, f"the id q1 is repeated and differs in its {reason}")] if reason else [])
+    assert found.facts["repeated"] == ({} if reason else {"repeated questions": 1})
+
+
+def test_table_indices_are_numbers(tmp_path: Path) -> None:
+    bad = question([answer("x", "table", rows=[True])], qid="q2")
+    found = parse("mmqa", write(tmp_path / "raw", files([question([]), bad])), tmp_path / "out", max_quarantined=1)
+    assert found.quarantine == [(2, "an entry of `table_indices` is not [row, column]")]
+
+
 def test_an_id_with_two_contents_is_set_apart(tmp_path: Path) -> None:
-    texts = [TEXT, TEXT, {**TEXT, "text": "Another."}, {**TEXT, "id": "t2", "text": None}]
+    texts = [TEXT, TEXT, {**TEXT, "text": "Another."}, {**TEXT, "id": "t2", "text": None}, {**TEXT, "title": "B"}]
     found = parse(
         "mmqa",
         write(tmp_path / "raw", files([question([])], **{"MMQA_texts.jsonl": texts})),
         tmp_path / "out",
         max_quarantined=1,
     )
-    assert [place for place, _ in found.quarantine] == [3, 4]
+    assert [place for place, _ in found.quarantine] == [3, 4, 5]
     assert found.items["mmqa:t1"].content == TEXT["text"]
 
 
@@ -174,7 +204,7 @@ def test_real_slices(tmp_path: Path) -> None:
     found = parse("mmqa", REAL / "mmqa", tmp_path / "out")
     assert found.summary["quarantined"] == 0
     assert found.facts["splits"] == {"dev": 400, "test": 20}
-    assert found.facts["notices"] == {"image file not found, no item": 1164}
+    assert found.summary["missing_media"] == 1164
     (table,) = found.items.values()
     content = Table.from_json(table.content)
     assert (len(content.rows), len(content.header), content.header[:2]) == (12, 10, ("", "Team"))

@@ -157,13 +157,62 @@ def test_odd_tables(tmp_path: Path) -> None:
     assert found.facts["records_by_file"][str(raw / "data/traindev_tables_tok")] == 6
 
 
+@pytest.mark.parametrize(
+    ("second", "reason"),
+    [
+        (question([IN_TABLE], "Else"), "answer"),
+        (question([["Orn", [0, 2], None, "table"]], "Orn"), "answer nodes"),
+        (question([IN_TABLE], "Orn", table_id="Second_0"), "table"),
+        (question([IN_TABLE], "Orn", question="What ?"), "question"),
+        (question([IN_TABLE], "Orn"), None),
+        (question(None, None), None),
+    ],
+)
+def test_a_question_that_is_used_twice_must_be_the_same(
+    tmp_path: Path, second: dict[str, Any], reason: str | None
+) -> None:
+    raw = write(tmp_path / "raw", files([question([IN_TABLE], "Orn"), second]))
+    found = parse("ottqa", raw, tmp_path / "out", max_quarantined=1)
+    assert found.questions["ottqa:q1"].gold == (Gold("ottqa:List_of_ships_0", (1,)),)
+    assert found.quarantine == ([(1, f"the id q1 is repeated and differs in its {reason}")] if reason else [])
+    assert found.facts["repeated"] == ({} if reason else {"repeated questions": 1})
+
+
+@pytest.mark.parametrize("title", [True, {"a": 1}, ["List of ships"]])
+def test_a_title_that_is_no_string_sets_its_table_apart(tmp_path: Path, title: Any) -> None:
+    tables = {"List_of_ships_0": TABLE, "odd": {**TABLE, "uid": "odd", "title": title}}
+    raw = write(tmp_path / "raw", files([question([IN_TABLE])], **tables))
+    found = parse("ottqa", raw, tmp_path / "out", max_quarantined=1)
+    assert found.quarantine == [("odd", "`title` is not a string")]
+    assert "ottqa:List_of_ships_0" in found.items
+
+
+def test_repeats_with_another_text_are_counted_by_themselves(tmp_path: Path) -> None:
+    raw = write(tmp_path / "raw", files([question([IN_TABLE])]))
+    plain = {**TABLE, "header": ["Name", "", "Name"], "data": [["a", "b", "c"]]}
+    passages = {LINK: PASSAGES[LINK], "/wiki/Other": "Something else ."}
+    write(raw, {"all_plain_tables.json": {"List_of_ships_0": plain}, "all_passages.json": passages})
+    found = parse("ottqa", raw, tmp_path / "out")
+    assert found.items["ottqa:/wiki/Other"].content == "Nothing ."
+    assert found.facts["repeated"] == {
+        "repeated tables with another text": 1,
+        "repeated passages": 1,
+        "repeated passages with another text": 1,
+    }
+
+
 def test_malformed_nodes_are_set_apart(tmp_path: Path) -> None:
-    bad = [question([[1, 2]], question_id="a"), question([["x", [0, 0], None, "passage"]], question_id="b")]
+    bad = [
+        question([[1, 2]], question_id="a"),
+        question([["x", [0, 0], None, "passage"]], question_id="b"),
+        question([["x", [True, 0], None, "table"]], question_id="c"),
+        question([["x", [0, False], None, "table"]], question_id="d"),
+    ]
     found = parse(
         "ottqa", write(tmp_path / "raw", files([question([IN_TABLE]), *bad])), tmp_path / "out", max_quarantined=1
     )
     assert list(found.questions) == ["ottqa:q1"]
-    assert [place for place, _ in found.quarantine] == [1, 2]
+    assert [place for place, _ in found.quarantine] == [1, 2, 3, 4]
 
 
 @needs_real

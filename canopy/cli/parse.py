@@ -35,7 +35,7 @@ def command(
     """Read one benchmark's native files into items and questions.
 
     Prints one JSON object: records, items, questions, quarantined, gold_missing (gold references that could not be
-    located), seconds.
+    located), missing_media (image and video files that records name and that are not there), seconds.
     """
     from canopy.corpora.parse import run
 

@@ -15,7 +15,21 @@ from typing import Any, NamedTuple
 from canopy.contracts import Item, Question, Span, Split
 from canopy.corpora.files import Found, Kind, split_of, used_split
 from canopy.corpora.json_records import json_lines, records
-from canopy.corpora.native import Fault, GoldList, guarded, is_first, listed, obj, place_of, strings, text, to_json
+from canopy.corpora.native import (
+    Fault,
+    GoldList,
+    guarded,
+    is_first,
+    is_index,
+    listed,
+    obj,
+    optional_list,
+    optional_text,
+    place_of,
+    strings,
+    text,
+    to_json,
+)
 from canopy.corpora.quarantine import Ignored
 from canopy.corpora.raw import RawFile, Record
 from canopy.corpora.seen import Seen
@@ -56,113 +70,154 @@ class Paragraph(NamedTuple):
         """The title without HTML entities."""
         return html.unescape(self.title)
 
+    @property
+    def item_id(self) -> str:
+        """Id of the first item with this title."""
+        return f"hotpotqa:{self.shown}"
+
 
 class _Parser:
     def __init__(self, settings: ParseSettings, sink: Sink) -> None:
         self.settings = settings
         self.sink = sink
-        self.seen = Seen()
+        self.contexts = Seen()
+        self.articles = Seen()
         self.qids = Seen()
+        # Gold titles outside their question's context: the item that bears the title, and the units of its sentences.
         self.wanted: dict[str, tuple[str, list[int | None]] | None] = {}
 
     def run(self, found: Found) -> None:
-        for file in found.of("questions"):
+        questions = [(f, used_split(split_of(f.path), self.settings.splits)) for f in found.of("questions")]
+        for file, _ in questions:
             guarded(file, records(file, self.sink.quarantine), self.sink, self._contexts)
+        for file, _ in questions if self.wanted else ():
+            for record in records(file, Ignored()):
+                self._find_wanted(record)
         for file in found.of("dump"):
             guarded(file, json_lines(file, self.sink.quarantine), self.sink, self._article)
-        for file in found.of("questions"):
-            split = used_split(split_of(file.path), self.settings.splits)
+        for file, split in questions:
             for record in records(file, Ignored()):
                 self._question(file, record, split)
 
     def _contexts(self, file: RawFile, record: Record) -> None:
-        raw = obj(record.value)
-        paragraphs = _paragraphs(raw)
-        _checked(raw)
-        for paragraph in paragraphs:
-            self._write(file, record, paragraph)
-        inside = {p.title for p in paragraphs}
-        for title, _ in _facts(raw):
-            if title not in inside:
+        native = _Native(record)
+        for paragraph in native.paragraphs:
+            self._write(file, record, paragraph, self.contexts)
+        for title, _ in native.facts:
+            if title not in native.by_title:
                 self.wanted.setdefault(html.unescape(title), None)
 
-    def _write(self, file: RawFile, record: Record, paragraph: Paragraph, groups: tuple[Span, ...] = ()) -> None:
+    def _find_wanted(self, record: Record) -> None:
+        """Look for wanted titles in the contexts of other questions, which have been written in this order."""
+        try:
+            native = _Native(record)
+        except Fault:
+            return
+        for paragraph in native.paragraphs:
+            self._meet(paragraph)
+
+    def _meet(self, paragraph: Paragraph) -> None:
+        if self.wanted.get(paragraph.shown, ...) is None and paragraph.content.strip():
+            self.wanted[paragraph.shown] = (paragraph.item_id, unit_of_sentence(paragraph.sentences))
+
+    def _write(
+        self, file: RawFile, record: Record, paragraph: Paragraph, seen: Seen, groups: tuple[Span, ...] = ()
+    ) -> bool:
+        """Write a paragraph as an item if it has visible text; False for one that was written before."""
         content = paragraph.content
         if not content.strip():
             self.sink.quarantine.notice(
                 "text without visible characters, no item", file.path, record.place, paragraph.title
             )
-            return
-        item_id, new = self._item_id(paragraph)
-        if not new:
-            return
-        units = tuple(spans_of(paragraph.sentences))
-        source = place_of(file, record)
-        self.sink.item(
-            Item(item_id, "hotpotqa", item_id, "text", paragraph.shown, content, units, groups=groups, source=source)
-        )
-
-    def _item_id(self, paragraph: Paragraph) -> tuple[str, bool]:
-        """Item id, and whether it is new; a second text under a title gets the title and a hash of the text."""
-        item_id = f"hotpotqa:{paragraph.shown}"
-        content = paragraph.content
-        verdict = self.seen.add(item_id, content)
-        if verdict == "different":
-            item_id += "#" + hashlib.blake2b(content.encode(), digest_size=4).hexdigest()
-            verdict = self.seen.add(item_id, content)
-        return item_id, verdict == "new"
+            return True
+        item_id, new = _item_id(paragraph, seen)
+        if new:
+            units = tuple(spans_of(paragraph.sentences))
+            source = place_of(file, record)
+            self.sink.item(
+                Item(
+                    item_id, "hotpotqa", item_id, "text", paragraph.shown, content, units, groups=groups, source=source
+                )
+            )
+        return new
 
     def _article(self, file: RawFile, record: Record) -> None:
-        raw = obj(record.value)
-        paragraph, groups = _article(raw)
-        item_id = f"hotpotqa:{paragraph.shown}"
-        if paragraph.shown in self.wanted:
-            self.wanted[paragraph.shown] = (item_id, unit_of_sentence(paragraph.sentences))
-        if self.seen.has(item_id):
+        paragraph, groups = _article(obj(record.value))
+        if self.contexts.has(paragraph.item_id):
             # The contexts hold this abstract already, and gold refers to their sentences.
             self.sink.facts["dump articles already in contexts"] += 1
             return
-        self._write(file, record, paragraph, groups)
+        if not self._write(file, record, paragraph, self.articles, groups):
+            self.sink.facts["repeated dump articles"] += 1
+        self._meet(paragraph)
 
     def _question(self, file: RawFile, record: Record, split: Split) -> None:
         try:
-            raw = obj(record.value)
-            paragraphs = {p.title: p for p in _paragraphs(raw)}
-            qid, question, answers = _checked(raw)
+            native = _Native(record)
         except Fault:
             return  # recorded by the first pass
-        if not is_first(self.qids, self.sink, file, record, qid, question):
+        contents = {
+            "question": native.question,
+            "answer": "".join(native.answers),
+            "supporting facts": to_json(sorted(native.facts)) if native.facts else "",
+        }
+        if not is_first(self.qids, self.sink, file, record, native.qid, **contents):
             return
         gold = GoldList()
-        native_ids: dict[str, dict[str, Any]] = {}
-        for title, index in _facts(raw):
-            item_id, units = self._gold_item(paragraphs, title)
+        items: dict[str, dict[str, Any]] = {}
+        for title, index in native.facts:
+            item_id, units = self._gold_item(native, title)
             unit = units[index] if 0 <= index < len(units) else None
             if gold.add(item_id, () if unit is None else (unit,)):
-                native_ids[item_id] = {"title": title, "sentences": [i for i, u in enumerate(units) if u is not None]}
-        native = {"supporting_facts": _facts(raw), "items": native_ids} if gold.gold() else {}
-        kinds = [str(raw[key]) for key in ("type", "level") if raw.get(key)]
+                items[item_id] = {"title": title, "sentences": [i for i, u in enumerate(units) if u is not None]}
         self.sink.question(
             Question(
-                qid=f"hotpotqa:{qid}",
+                qid=f"hotpotqa:{native.qid}",
                 benchmark="hotpotqa",
                 split=split,
-                question=question,
+                question=native.question,
                 choices=(),
-                answers=answers,
+                answers=native.answers,
                 answer_kind="span",
                 gold=gold.gold(),
                 gold_missing=gold.missing,
-                question_type="|".join(kinds),
-                native=to_json(native),
+                question_type="|".join(native.kinds),
+                native=to_json({"supporting_facts": native.facts, "items": items} if items else {}),
             )
         )
 
-    def _gold_item(self, paragraphs: dict[str, Paragraph], title: str) -> tuple[str, Sequence[int | None]]:
-        paragraph = paragraphs.get(title)
+    def _gold_item(self, native: _Native, title: str) -> tuple[str, Sequence[int | None]]:
+        paragraph = native.by_title.get(title)
         if paragraph is not None:
-            return self._item_id(paragraph)[0], unit_of_sentence(paragraph.sentences)
+            return _item_id(paragraph, self.contexts)[0], unit_of_sentence(paragraph.sentences)
         return self.wanted.get(html.unescape(title)) or ("", [])
+
+
+class _Native:
+    """A question record, checked."""
+
+    def __init__(self, record: Record) -> None:
+        raw = obj(record.value)
+        self.paragraphs = _paragraphs(raw)
+        self.by_title = {p.title: p for p in self.paragraphs}
+        self.facts = _facts(raw)
+        self.qid = text(raw, "_id", "id")
+        self.question = text(raw, "question")
+        self.answers = _answers(raw)
+        self.kinds = [kind for key in ("type", "level") if (kind := optional_text(raw, key))]
+
+
+def _item_id(paragraph: Paragraph, seen: Seen) -> tuple[str, bool]:
+    """Item id, and whether it is new; a second text under a title gets the title and a hash of the text.
+
+    The same text in other sentences is another text, since gold counts sentences.
+    """
+    content = "\x1f".join(s for s in paragraph.sentences if s)
+    verdict = seen.add(paragraph.item_id, content)
+    if verdict != "different":
+        return paragraph.item_id, verdict == "new"
+    item_id = f"{paragraph.item_id}#{hashlib.blake2b(content.encode(), digest_size=4).hexdigest()}"
+    return item_id, seen.add(item_id, content) == "new"
 
 
 def unit_of_sentence(sentences: Sequence[str]) -> list[int | None]:
@@ -194,31 +249,29 @@ def _paragraphs(raw: dict[str, Any]) -> list[Paragraph]:
 
 
 def _facts(raw: dict[str, Any]) -> list[tuple[str, int]]:
-    facts = raw.get("supporting_facts") or []
+    facts = raw.get("supporting_facts")
     if isinstance(facts, dict):
         titles, indices = listed(facts, "title"), listed(facts, "sent_id")
         if len(titles) != len(indices):
             raise Fault("`supporting_facts` has columns of different lengths")
         facts = list(zip(titles, indices, strict=True))
-    if not isinstance(facts, list):
-        raise Fault("`supporting_facts` is not a list")
+    else:
+        facts = optional_list(raw, "supporting_facts")
     found = []
     for fact in facts:
         if not isinstance(fact, (list, tuple)) or len(fact) != 2:
             raise Fault("a supporting fact is not [title, sentence]")
-        if not isinstance(fact[0], str) or not isinstance(fact[1], int):
+        if not isinstance(fact[0], str) or not is_index(fact[1]):
             raise Fault("a supporting fact is not [title, sentence]")
         found.append((fact[0], fact[1]))
     return found
 
 
-def _checked(raw: dict[str, Any]) -> tuple[str, str, tuple[str, ...]]:
-    """Id, question and answers of a record; also checks that its supporting facts can be read."""
-    _facts(raw)
+def _answers(raw: dict[str, Any]) -> tuple[str, ...]:
     answer = raw.get("answer")
     if answer is not None and not isinstance(answer, str):
         raise Fault("`answer` is not a string")
-    return text(raw, "_id", "id"), text(raw, "question"), () if answer is None else (answer,)
+    return () if answer is None else (answer,)
 
 
 def _article(raw: dict[str, Any]) -> tuple[Paragraph, tuple[Span, ...]]:

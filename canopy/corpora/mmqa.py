@@ -7,6 +7,7 @@ the intermediate answers first, then for the answers, then what `supporting_cont
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,15 +16,18 @@ from typing import Any
 from canopy.contracts import Item, Question, Span, Table
 from canopy.corpora.files import Found, Kind, split_of, used_split
 from canopy.corpora.json_records import records
+from canopy.corpora.media import MediaFiles
 from canopy.corpora.native import (
     AnswerPlaces,
     Fault,
     GoldList,
-    as_path,
     guarded,
     is_first,
+    is_index,
     listed,
     obj,
+    optional_list,
+    optional_text,
     place_of,
     table_item,
     text,
@@ -58,6 +62,7 @@ class _Parser:
         self.settings = settings
         self.sink = sink
         self.files = files
+        self.media = MediaFiles(sink, "image")
         self.seen = Seen()
         self.qids = Seen()
         self.places = AnswerPlaces()
@@ -68,6 +73,7 @@ class _Parser:
         for kind, use in (("texts", self._text), ("tables", self._table), ("images", self._image)):
             for file in found.of(kind):
                 guarded(file, records(file, self.sink.quarantine), self.sink, use)
+        self.media.warn("mmqa", "into a folder final_dataset_images beside MMQA_images.jsonl")
         for file in found.of("questions"):
             for record in records(file, Ignored()):
                 self._question(file, record)
@@ -76,7 +82,7 @@ class _Parser:
         native = _Native(obj(record.value))
         words = [a["answer"] for a in (*native.hops, *native.answers) if isinstance(a["answer"], str)]
         for answer in (*native.hops, *native.answers):
-            if _list(answer, "table_indices"):
+            if answer.get("table_indices"):
                 self.places.ask(native.table)
             for doc_id, part in _instances(answer, "text_instances"):
                 self.places.ask(_item_id(doc_id), str(answer["answer"]), *([part] if part else []))
@@ -85,8 +91,8 @@ class _Parser:
         for doc_id, part in native.supporting:
             self.places.ask(_item_id(doc_id), *(words if part != "image" else ()))
 
-    def _new(self, native: str, content: str) -> bool:
-        verdict = self.seen.add(native, content)
+    def _new(self, native: str, title: str, content: str) -> bool:
+        verdict = self.seen.add(native, f"{title}\0{content}")
         if verdict == "different":
             raise Fault(f"the id {native} is used by another text, table or image")
         if verdict == "same":
@@ -95,41 +101,42 @@ class _Parser:
 
     def _text(self, file: RawFile, record: Record) -> None:
         raw = obj(record.value)
-        native, content = text(raw, "id"), raw.get("text")
+        native, title, content = text(raw, "id"), optional_text(raw, "title"), raw.get("text")
         if not isinstance(content, str):
             raise Fault("`text` is missing or not a string")
-        if self._new(native, content):
-            item = text_item(self.sink, file, record, _item_id(native), _title(raw), content)
+        if self._new(native, title, content):
+            item = text_item(self.sink, file, record, _item_id(native), title, content)
             if item is not None:
                 self.places.meet(item)
 
     def _table(self, file: RawFile, record: Record) -> None:
         raw = obj(record.value)
-        native, inner = text(raw, "id"), obj(raw.get("table"), "`table`")
-        header = tuple(without_markers(_string(obj(c, "a column"), "column_name")) for c in listed(inner, "header"))
+        native, title, inner = text(raw, "id"), optional_text(raw, "title"), obj(raw.get("table"), "`table`")
+        header = tuple(
+            without_markers(optional_text(obj(c, "a column"), "column_name")) for c in listed(inner, "header")
+        )
         rows = tuple(tuple(without_markers(_cell(c)) for c in _row(r)) for r in listed(inner, "table_rows"))
-        table = Table(header, rows, str(inner.get("table_name") or ""))
-        if self._new(native, table.to_json()):
-            item = table_item(self.sink, file, record, _item_id(native), _title(raw), table)
+        table = Table(header, rows, optional_text(inner, "table_name"))
+        if self._new(native, title, table.to_json()):
+            item = table_item(self.sink, file, record, _item_id(native), title, table)
             if item is not None:
                 self.places.meet(item)
 
     def _image(self, file: RawFile, record: Record) -> None:
         raw = obj(record.value)
-        native, name = text(raw, "id"), text(raw, "path")
-        if not self._new(native, name):
+        native, title, name = text(raw, "id"), optional_text(raw, "title"), text(raw, "path")
+        if not self._new(native, title, name):
             return
-        path = self.files.get(Path(name).name)
+        path = self.media.path(self.files.get(Path(name).name), file, record, name)
         if path is None:
-            self.sink.quarantine.notice("image file not found, no item", file.path, record.place, name)
             return
         item = Item(
             item_id=_item_id(native),
             benchmark="mmqa",
             doc_id=_item_id(native),
             modality="image",
-            title=_title(raw),
-            content=as_path(path),
+            title=title,
+            content=path,
             units=(Span(0, 1),),
             source=place_of(file, record),
         )
@@ -141,10 +148,10 @@ class _Parser:
             native = _Native(obj(record.value))
         except Fault:
             return  # recorded by the first pass
-        if not is_first(self.qids, self.sink, file, record, native.qid, native.question):
+        if not is_first(self.qids, self.sink, file, record, native.qid, **native.contents()):
             return
         gold = self._gold(native)
-        modality = native.answers[0].get("modality", "") if native.answers else ""
+        modality = optional_text(native.answers[0], "modality") if native.answers else ""
         self.sink.question(
             Question(
                 qid=f"mmqa:{native.qid}",
@@ -188,17 +195,30 @@ class _Native:
     """A question record, checked."""
 
     def __init__(self, raw: dict[str, Any]) -> None:
-        metadata = obj(raw.get("metadata", {}), "`metadata`")
+        metadata = {} if raw.get("metadata") is None else obj(raw["metadata"], "`metadata`")
         self.qid = text(raw, "qid")
         self.question = text(raw, "question")
-        self.answers = [_answer(a) for a in _list(raw, "answers")]
-        self.type = str(metadata.get("type") or "")
-        self.hops = [_answer(a) for group in _list(metadata, "intermediate_answers") for a in _group(group)]
-        self.table = _item_id(str(metadata.get("table_id") or ""))
+        self.answers = [_answer(a) for a in optional_list(raw, "answers")]
+        self.type = optional_text(metadata, "type")
+        self.hops = [_answer(a) for group in optional_list(metadata, "intermediate_answers") for a in _group(group)]
+        self.table = _item_id(optional_text(metadata, "table_id"))
         self.supporting = [
-            (text(obj(s, "a supporting context"), "doc_id"), str(s.get("doc_part") or ""))
-            for s in _list(raw, "supporting_context")
+            (text(obj(s, "a supporting context"), "doc_id"), optional_text(s, "doc_part"))
+            for s in optional_list(raw, "supporting_context")
         ]
+
+    def contents(self) -> dict[str, str]:
+        """What two records of one question must agree in."""
+        instances = [
+            [list(_cells(a)), list(_instances(a, "text_instances")), list(_instances(a, "image_instances"))]
+            for a in (*self.hops, *self.answers)
+        ]
+        return {
+            "question": self.question,
+            "table": self.table,
+            "answer": to_json([a["answer"] for a in self.answers]) if self.answers else "",
+            "evidence": to_json([instances, self.supporting]) if instances or self.supporting else "",
+        }
 
 
 def without_markers(value: str) -> str:
@@ -208,8 +228,11 @@ def without_markers(value: str) -> str:
 
 def _answer(raw: Any) -> dict[str, Any]:
     answer = obj(raw, "an answer")
-    if isinstance(answer.get("answer"), bool) or not isinstance(answer.get("answer"), (str, int, float)):
+    value = answer.get("answer")
+    number = is_index(value) or (isinstance(value, float) and math.isfinite(value))
+    if not number and not isinstance(value, str):
         raise Fault("`answer` of an answer is neither a string nor a number")
+    optional_text(answer, "modality")
     list(_cells(answer))
     list(_instances(answer, "text_instances"))
     list(_instances(answer, "image_instances"))
@@ -217,26 +240,19 @@ def _answer(raw: Any) -> dict[str, Any]:
 
 
 def _cells(answer: dict[str, Any]) -> Iterator[tuple[int, int]]:
-    for pair in _list(answer, "table_indices"):
-        if not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(v, int) for v in pair):
+    for pair in optional_list(answer, "table_indices"):
+        if not isinstance(pair, list) or len(pair) != 2 or not all(is_index(v) for v in pair):
             raise Fault("an entry of `table_indices` is not [row, column]")
         yield pair[0], pair[1]
 
 
 def _instances(answer: dict[str, Any], key: str) -> Iterator[tuple[str, str]]:
-    for instance in _list(answer, key):
-        yield text(obj(instance, f"an entry of `{key}`"), "doc_id"), str(instance.get("text") or "")
+    for instance in optional_list(answer, key):
+        yield text(obj(instance, f"an entry of `{key}`"), "doc_id"), optional_text(instance, "text")
 
 
 def _group(raw: Any) -> list[Any]:
     return raw if isinstance(raw, list) else [raw]
-
-
-def _list(raw: dict[str, Any], key: str) -> list[Any]:
-    value = raw.get(key) or []
-    if not isinstance(value, list):
-        raise Fault(f"`{key}` is not a list")
-    return value
 
 
 def _row(raw: Any) -> list[Any]:
@@ -245,21 +261,12 @@ def _row(raw: Any) -> list[Any]:
     return raw
 
 
+def _name(raw: Any) -> str:
+    return optional_text(obj(raw, "a column"), "column_name")
+
+
 def _cell(raw: Any) -> str:
-    return _string(obj(raw, "a cell"), "text")
-
-
-def _string(raw: dict[str, Any], key: str) -> str:
-    value = raw.get(key)
-    if value is None:
-        return ""
-    if not isinstance(value, str):
-        raise Fault(f"`{key}` is not a string")
-    return value
-
-
-def _title(raw: dict[str, Any]) -> str:
-    return str(raw.get("title") or "")
+    return optional_text(obj(raw, "a cell"), "text")
 
 
 def _item_id(native: str) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from canopy.contracts import Gold, Item, Span, Table
+from canopy.corpora.quarantine import EXCERPT
 from canopy.corpora.raw import RawFile, Record
 from canopy.corpora.seen import Seen
 from canopy.corpora.sink import Sink
@@ -25,8 +25,17 @@ def guarded(file: RawFile, records: Iterable[Record], sink: Sink, use: Callable[
         try:
             use(file, record)
         except Fault as fault:
-            excerpt = record.value if isinstance(record.value, str) else json.dumps(record.value, ensure_ascii=False)
-            sink.quarantine.add(file.group, file.path, record.place, str(fault), excerpt[:1000])
+            sink.quarantine.add(file.group, file.path, record.place, str(fault), excerpt(record.value))
+
+
+def excerpt(value: Any) -> str:
+    """The beginning of a native value as the quarantine shows it."""
+    if isinstance(value, str):
+        return value[:EXCERPT]
+    try:
+        return json.dumps(value, ensure_ascii=False, default=str)[:EXCERPT]
+    except (ValueError, RecursionError):  # lists in lists, deeper than JSON is written
+        return "a value nested too deeply to show"
 
 
 def obj(value: Any, what: str = "record") -> dict[str, Any]:
@@ -39,16 +48,34 @@ def obj(value: Any, what: str = "record") -> dict[str, Any]:
 def text(record: dict[str, Any], *keys: str) -> str:
     """The string under the first of the keys that is present; it must hold a visible character."""
     for key in keys:
-        if key in record:
-            value = record[key]
-            if isinstance(value, int) and not isinstance(value, bool):
-                value = str(value)
-            if not isinstance(value, str):
-                raise Fault(f"`{key}` is not a string")
-            if not value.strip():
-                raise Fault(f"`{key}` is empty")
+        value = optional_text(record, key)
+        if value.strip():
             return value
+        if record.get(key) is not None:
+            raise Fault(f"`{key}` is empty")
     raise Fault(f"`{'` or `'.join(keys)}` is missing")
+
+
+def optional_text(record: dict[str, Any], key: str) -> str:
+    """The string under a key, a whole number as its digits; empty where it is absent or null."""
+    value = record.get(key)
+    if value is None:
+        return ""
+    if is_index(value):
+        return str(value)
+    if not isinstance(value, str):
+        raise Fault(f"`{key}` is not a string")
+    return value
+
+
+def optional_list(record: dict[str, Any], key: str) -> list[Any]:
+    """The list under a key; empty where it is absent or null."""
+    return [] if record.get(key) is None else listed(record, key)
+
+
+def is_index(value: Any) -> TypeGuard[int]:
+    """Whether a JSON value is a whole number; true and false, which Python counts as numbers, are not."""
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def listed(record: dict[str, Any], key: str) -> list[Any]:
@@ -66,15 +93,29 @@ def strings(value: Any, what: str) -> list[str]:
     return value
 
 
-def is_first(ids: Seen, sink: Sink, file: RawFile, record: Record, qid: str, question: str) -> bool:
-    """Whether a question id is new; the same question again is counted, another question is quarantined."""
-    verdict = ids.add(qid, question)
-    if verdict == "same":
+def is_first(ids: Seen, sink: Sink, file: RawFile, record: Record, qid: str, **contents: str) -> bool:
+    """Whether a question id is new; the same question again is counted, one that differs is quarantined.
+
+    Args:
+        ids: the ids read so far, with their contents.
+        sink: where the count and the quarantine are.
+        file: of the record.
+        record: the question.
+        qid: its native id.
+        contents: the question, its answer and so on, by the name that the reason of the quarantine gives them. One
+            that is empty says nothing (files without answers), and so differs from none.
+    """
+    if ids.add(qid) == "new":
+        for name, content in contents.items():
+            ids.add(f"{qid}\0{name}", content)
+        return True
+    others = [name for name, content in contents.items() if content and ids.add(f"{qid}\0{name}", content) != "same"]
+    if others:
+        reason = f"the id {qid} is repeated and differs in its {' and '.join(others)}"
+        sink.quarantine.add(file.group, file.path, record.place, reason, excerpt(record.value))
+    else:
         sink.facts["repeated questions"] += 1
-    elif verdict == "different":
-        reason = f"the id {qid} is used by another question"
-        sink.quarantine.add(file.group, file.path, record.place, reason, question)
-    return verdict == "new"
+    return False
 
 
 def place_of(file: RawFile, record: Record) -> str:
@@ -197,8 +238,3 @@ class GoldList:
 def to_json(value: Any) -> str:
     """Compact JSON for :attr:`Question.native`."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True)
-
-
-def as_path(path: Path) -> str:
-    """A media path as items hold it: as given, with forward slashes."""
-    return path.as_posix()

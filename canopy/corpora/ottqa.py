@@ -20,8 +20,11 @@ from canopy.corpora.native import (
     GoldList,
     guarded,
     is_first,
+    is_index,
     listed,
     obj,
+    optional_list,
+    optional_text,
     table_item,
     text,
     text_item,
@@ -29,7 +32,7 @@ from canopy.corpora.native import (
 )
 from canopy.corpora.quarantine import Ignored, Quarantine
 from canopy.corpora.raw import RawFile, Record
-from canopy.corpora.seen import Seen
+from canopy.corpora.seen import Seen, Verdict
 from canopy.corpora.sink import Sink
 from canopy.settings.corpora import ParseSettings
 
@@ -86,23 +89,25 @@ class _Parser:
 
     def _table(self, file: RawFile, record: Record) -> None:
         raw = obj(record.value)
-        uid = text(raw, "uid") if "uid" in raw else str(record.place)
-        title = raw.get("title") or uid
+        uid = str(record.place) if raw.get("uid") is None else text(raw, "uid")
+        title = optional_text(raw, "title") or uid
         table = Table(
             tuple(_cell(c) for c in listed(raw, "header")),
             tuple(tuple(_cell(c) for c in _row(r)) for r in listed(raw, "data")),
-            str(raw.get("section_title") or ""),
+            optional_text(raw, "section_title"),
         )
+        page = unquote(optional_text(raw, "url")).rpartition("/wiki/")[2]
         item_id = f"ottqa:{uid}"
         verdict = self.seen.add(item_id, title)
-        if verdict == "same":
-            self.sink.facts["repeated tables"] += 1
-            return
         if verdict == "different":
             raise Fault(f"the id {uid} is used by another table")
-        page = unquote(str(raw.get("url") or "")).rpartition("/wiki/")[2]
+        # A table may be there tokenised and plain; the first one read stands.
+        cells = self.seen.add(f"{item_id}\0cells", table.to_json())
+        if verdict == "same":
+            self.sink.facts[f"repeated tables{_other_text(cells)}"] += 1
+            return
         doc_id = f"ottqa:/wiki/{page}" if page else item_id
-        item = table_item(self.sink, file, record, item_id, str(title), table, doc_id)
+        item = table_item(self.sink, file, record, item_id, title, table, doc_id)
         if item is not None:
             self.places.meet(item)
 
@@ -112,8 +117,9 @@ class _Parser:
             raise Fault("the passage is not a string")
         item_id = f"ottqa:{link}"
         # The same page is linked from many tables; where its text differs, the first one read stands.
-        if self.seen.add(item_id, content) != "new":
-            self.sink.facts["repeated passages"] += 1
+        verdict = self.seen.add(item_id, content)
+        if verdict != "new":
+            self.sink.facts[f"repeated passages{_other_text(verdict)}"] += 1
             return
         item = text_item(self.sink, file, record, item_id, link.removeprefix("/wiki/").replace("_", " "), content)
         if item is not None:
@@ -126,7 +132,13 @@ class _Parser:
             nodes = _nodes(raw)
         except Fault:
             return  # recorded by the first pass
-        if not is_first(self.qids, self.sink, file, record, qid, question):
+        contents = {
+            "question": question,
+            "table": optional_text(raw, "table_id"),
+            "answer": answer or "",
+            "answer nodes": to_json(sorted({(n.row, n.link or "") for n in nodes})) if nodes else "",
+        }
+        if not is_first(self.qids, self.sink, file, record, qid, **contents):
             return
         gold = self._gold(raw, nodes, answer)
         sources = sorted({"table" if node.link is None else "passage" for node in nodes}, reverse=True)
@@ -142,7 +154,7 @@ class _Parser:
                 gold=gold.gold(),
                 gold_missing=gold.missing,
                 question_type="|".join(sources),
-                native=to_json({"table_id": raw["table_id"]} if "table_id" in raw else {}),
+                native=to_json({"table_id": contents["table"]} if contents["table"] else {}),
             )
         )
 
@@ -166,22 +178,21 @@ class _Node:
     __slots__ = ("link", "row")
 
     def __init__(self, raw: Any) -> None:
-        try:
-            _, (row, _), link, kind = raw
-        except (TypeError, ValueError):
-            raise Fault("an answer node is not [cell, [row, column], link, kind]") from None
-        if not isinstance(row, int) or kind not in ("table", "passage"):
+        if not isinstance(raw, list) or len(raw) != 4:
             raise Fault("an answer node is not [cell, [row, column], link, kind]")
+        _, position, link, kind = raw
+        if not isinstance(position, list) or len(position) != 2 or not all(is_index(n) for n in position):
+            raise Fault("the position of an answer node is not [row, column]")
+        if kind not in ("table", "passage"):
+            raise Fault("an answer node is neither in the table nor in a passage")
         if kind == "passage" and not isinstance(link, str):
             raise Fault("an answer node in a passage has no link")
-        self.row: int = row
+        self.row: int = position[0]
         self.link: str | None = link if kind == "passage" else None
 
 
 def _nodes(raw: dict[str, Any]) -> list[_Node]:
-    nodes = raw.get("answer-node") or []
-    if not isinstance(nodes, list):
-        raise Fault("`answer-node` is not a list")
+    nodes = optional_list(raw, "answer-node")
     if nodes:
         _table_id(raw)
     return [_Node(node) for node in nodes]
@@ -195,6 +206,7 @@ def _checked(raw: dict[str, Any]) -> tuple[str, str, str | None]:
     answer = raw.get("answer-text")
     if answer is not None and not isinstance(answer, str):
         raise Fault("`answer-text` is not a string")
+    optional_text(raw, "table_id")
     return text(raw, "question_id"), text(raw, "question"), answer
 
 
@@ -204,6 +216,10 @@ def _cell(raw: Any) -> str:
     if not isinstance(value, str):
         raise Fault("a cell is neither a string nor [text, links]")
     return value
+
+
+def _other_text(verdict: Verdict) -> str:
+    return " with another text" if verdict == "different" else ""
 
 
 def _row(raw: Any) -> list[Any]:

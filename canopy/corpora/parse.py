@@ -11,6 +11,7 @@ from typing import Any
 from canopy import artefacts
 from canopy.corpora import hotpotqa, lvbench, mmqa, nq, ottqa
 from canopy.corpora.files import Found, Kind, counts_by_kind, find
+from canopy.corpora.media import missing_media
 from canopy.corpora.sample import take_sample
 from canopy.corpora.sink import Sink
 from canopy.errors import UserError
@@ -42,7 +43,8 @@ def run(benchmark: str, paths: Sequence[Path], settings: ParseSettings, out: Pat
 
     Returns:
         The summary: records read, items, questions, quarantined records, gold references that could not be located,
-        wall seconds; of a sample, its own items, questions and gold, and what it was `sampled_from`.
+        image and video files that were not found, wall seconds; of a sample, its own items, questions and gold, and
+        what it was `sampled_from`.
 
     Raises:
         UserError: unknown benchmark, nothing recognised, or a path that cannot be read.
@@ -70,6 +72,7 @@ def run(benchmark: str, paths: Sequence[Path], settings: ParseSettings, out: Pat
             "questions": sink.questions,
             "quarantined": sink.quarantine.bad.total(),
             "gold_missing": sink.gold_missing,
+            "missing_media": missing_media(sink),
         }
         facts: dict[str, Any] = {**summary, "gold": sink.gold}
         counts = {"modalities": dict(sink.modalities), "splits": dict(sink.splits)}
