@@ -14,12 +14,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-import yaml
 from pydantic import Field
 
 from canopy.downloads.folders import without_files
 from canopy.errors import ConfigError
-from canopy.methods.registry import UniqueKeyLoader, load_methods
+from canopy.methods.registry import load_methods
 from canopy.settings.base import Settings
 from canopy.settings.corpora import MiniRawSettings, ParseSettings, Questions, SampleSettings
 from canopy.settings.encoder import (
@@ -31,6 +30,7 @@ from canopy.settings.encoder import (
 )
 from canopy.settings.runs import MethodSettings, MiniReaderSettings, ReaderSettings
 from canopy.settings.video import VideoSettings
+from canopy.yaml_file import read_yaml
 
 Benchmark = Literal["nq", "hotpotqa", "ottqa", "mmqa", "lvbench"]
 
@@ -160,21 +160,7 @@ def load_config(path: Path) -> Project:
     Raises:
         ConfigError: one line that names the file, the key and the fault.
     """
-    return check_config(read_config(path), str(path), methods_file(path))
-
-
-def read_config(path: Path) -> object:
-    """The plain data of a YAML file in which no key is given twice.
-
-    Raises:
-        ConfigError: there is no such file, or it is not such YAML.
-    """
-    try:
-        return yaml.load(path.read_text(encoding="utf-8"), Loader=UniqueKeyLoader)  # a SafeLoader
-    except FileNotFoundError as error:
-        raise ConfigError(f"{path}: there is no such file") from error
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
-        raise ConfigError(f"{path}: cannot be read as YAML: {error}") from error
+    return check_config(read_yaml(path), str(path), methods_file(path))
 
 
 def methods_file(config: Path | None) -> Path:

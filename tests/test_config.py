@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -20,6 +21,7 @@ from hypothesis import strategies as st
 from canopy.cli import main
 from canopy.config import check_config, load_config, methods_file, schema
 from canopy.errors import ConfigError
+from canopy.methods.registry import load_methods
 from canopy.settings.base import Settings
 from canopy.settings.corpora import CorpusSettings, MiniRawSettings, ParseSettings
 from canopy.settings.encoder import (
@@ -142,12 +144,62 @@ def test_faults_are_told_on_one_line(
         assert word in err
 
 
-@pytest.mark.parametrize("text", ["", "- a\n- b\n", "name: [\n", "\x00", "&a\nname: *a\n"])
-def test_files_that_are_no_configuration(tmp_path: Path, text: str) -> None:
+LAUGHS = "a0: &a0 []\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 12))
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("", "mapping"),
+        ("- a\n- b\n", "mapping"),
+        ("name: [\n", "YAML"),
+        ("\x00", "NUL byte"),
+        ('raw: {root: "a\\0b"}\n', "line 1: a value holds a NUL character"),
+        ("&a\nname: *a\n", r"line 2: \*a would hold itself"),
+        ("name: x\nsample: &a {nq: *a}\n", r"line 2: \*a would hold itself"),
+        ("name: x\nseed: " + "7" * 5000 + "\n", "line 2, column 7: '7777.*777' is too large"),
+        ("seed: " + "1:" * 200 + "1\n", "is too large"),
+        ("name: 2026-13-01\n", "2026-13-01' is too large, or not what its form"),
+        ("seed: !!int x\n", "'x' is too large, or not what its form"),
+        ("constructed: !!bool x\n", "'x' is too large, or not what its form"),
+        ("1: x\n", "line 1, column 1: the key 1 is not a string: put it in quotes"),
+        ("sample: {nq: {no: 3}}\n", "the key False is not a string"),
+        ("[a]: x\n", "key"),
+        (LAUGHS, "characters, or that many by its aliases"),
+        ("name: " + "x" * 2_000_000, "characters"),
+        ("a: " + "[" * 100_000, "deeper than 50 levels"),
+        ("".join(" " * n + "a:\n" for n in range(200)), "line 51: nested deeper than 50 levels"),
+        ("name: mini\n".encode("utf-16"), "its encoding is UTF-16: save it as UTF-8"),
+        ("name: mini\n".encode("utf-16-le"), "is it UTF-16"),
+        (b"name: \xe9\n", r"not UTF-8 \(byte 6\)"),
+    ],
+    ids=lambda v: repr(v)[:30],
+)
+def test_files_that_are_no_configuration(tmp_path: Path, content: str | bytes, words: str) -> None:
     file = tmp_path / "mine.yaml"
-    file.write_text(text)
-    with pytest.raises(ConfigError, match=r"mine\.yaml"):
+    file.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(ConfigError, match=rf"(?s)mine\.yaml: .*{words}"):
         load_config(file)
+    (tmp_path / "methods.yaml").write_bytes(file.read_bytes())
+    with pytest.raises(ConfigError, match=r"methods\.yaml: "):
+        load_methods(tmp_path / "methods.yaml")
+
+
+def test_a_folder_a_pipe_and_a_broken_link_are_no_configuration(tmp_path: Path) -> None:
+    (tmp_path / "folder.yaml").mkdir()
+    os.mkfifo(tmp_path / "pipe.yaml")
+    (tmp_path / "link.yaml").symlink_to("nowhere")
+    for name, words in (("folder", "is not a file"), ("pipe", "is not a file"), ("link", "no such file")):
+        with pytest.raises(ConfigError, match=rf"{name}\.yaml: .*{words}"):
+            load_config(tmp_path / f"{name}.yaml")
+
+
+def test_a_few_aliases_are_followed(tmp_path: Path) -> None:
+    text = (ROOT / "config" / "mini.yaml").read_text()
+    same = "sample: {nq: &part {questions: 7, distractors: 3}, ottqa: *part, mmqa: *part}\n"
+    (tmp_path / "mine.yaml").write_text(f"{text}\n{same}", encoding="utf-8-sig")
+    sample = load_config(tmp_path / "mine.yaml").config.sample
+    assert {name: part.questions for name, part in sample.items()} == {"nq": 7, "ottqa": 7, "mmqa": 7}
 
 
 def test_a_repeated_key_is_a_fault_and_not_the_last_one(tmp_path: Path) -> None:

@@ -55,7 +55,7 @@ BASE = "canopy: {rounds: 3, compression: fine_tuned, follow_up: critic}\n"
         ("a: {rounds: 1, rounds: 2}", "'rounds' is given twice"),
         ("a/b: {rounds: 1}", "method name 'a/b'"),
         ("Canopy: {rounds: 1}", "method name 'Canopy'"),
-        ("1: {rounds: 1}", "method name 1"),
+        ("1: {rounds: 1}", "the key 1 is not a string"),
         ("[a, b]", "expected a mapping"),
         ("", "expected a mapping"),
         ("a: [", "cannot be read as YAML"),
@@ -76,7 +76,7 @@ def test_bad_methods_are_named(tmp_path: Path, text: str, message: str) -> None:
 
 
 def test_missing_file_and_unknown_method(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="cannot be read"):
+    with pytest.raises(ConfigError, match="no such file"):
         load_methods(tmp_path / "none.yaml")
     with pytest.raises(ConfigError, match="unknown method 'canopi'; there are: no_retrieval"):
         find_method(load_methods(METHODS), "canopi")

@@ -4,27 +4,13 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
-
-import yaml
 
 from canopy.errors import ConfigError
 from canopy.settings.runs import MethodSettings
+from canopy.yaml_file import read_yaml
 
 SWITCHES = ("routing", "rounds", "compression", "follow_up")
 _NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
-
-
-class UniqueKeyLoader(yaml.SafeLoader):
-    """Safe YAML in which a repeated key is an error and not silently the last one's value."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        """A mapping, once its keys are known to differ."""
-        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
-        for number, key in enumerate(keys):
-            if key in keys[:number]:
-                raise yaml.constructor.ConstructorError(None, None, f"key {key!r} is given twice", node.start_mark)
-        return super().construct_mapping(node, deep)
 
 
 def load_methods(path: Path) -> dict[str, MethodSettings]:
@@ -35,15 +21,12 @@ def load_methods(path: Path) -> dict[str, MethodSettings]:
             switches of a method contradict each other, or an ablation does not differ from its
             method by exactly one switch.
     """
-    try:
-        raw = yaml.load(path.read_text(encoding="utf-8"), Loader=UniqueKeyLoader)  # a SafeLoader
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise ConfigError(f"{path}: cannot be read as YAML: {error}") from error
+    raw = read_yaml(path)
     if not isinstance(raw, dict) or not raw:
         raise ConfigError(f"{path}: expected a mapping from method names to their switches")
     methods = {}
     for name, switches in raw.items():
-        if not isinstance(name, str) or not _NAME.match(name):
+        if not _NAME.match(name):
             raise ConfigError(f"{path}: method name {name!r}: use lower-case letters, digits and _, a letter first")
         methods[name] = MethodSettings.check({} if switches is None else switches, f"{path}: {name}")
     for name, method in methods.items():
