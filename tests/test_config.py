@@ -241,12 +241,38 @@ def test_check_lists_the_raw_files_by_kind(tmp_path: Path, capsys: pytest.Captur
     assert main(["check", "--config", str(file)]) == 0
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert ["2", "biencoder-nq-{train,dev}.json"] in lines
-    assert ["0", "psgs_w100.tsv"] in lines
+    assert ["missing", "psgs_w100.tsv"] in lines
 
     file.write_text(yaml.safe_dump(raw | {"benchmarks": ["nq", "hotpotqa"]}))
     assert main(["check", "--config", str(file)]) == 2
     out, err = capsys.readouterr()
     assert out == "" and "hotpot_{train_v1.1" in err
+
+
+def test_check_says_which_kinds_and_media_are_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    raw_files = ["mmqa/MMQA_dev.jsonl.gz", "mmqa/images/b.JPG", "mmqa/images/a.png", "lvbench/video_info.meta.jsonl"]
+    for name in raw_files:
+        (tmp_path / "raw" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "raw" / name).write_text("x")
+    raw = changed("raw", {"root": str(tmp_path / "raw")}) | {"constructed": False, "benchmarks": ["mmqa", "lvbench"]}
+    (tmp_path / "mine.yaml").write_text(yaml.safe_dump(raw))
+
+    def told(benchmark: str) -> dict[str, str]:
+        assert main(["check", "--config", str(tmp_path / "mine.yaml")]) == 0
+        _, _, part = capsys.readouterr().out.partition(f"{tmp_path / 'raw' / benchmark}: files found\n")
+        rows = (line.split(maxsplit=1) for line in part.split("files found")[0].splitlines() if line.startswith("  "))
+        return {name: count for count, name in rows}
+
+    assert told("mmqa") == {
+        "MMQA_texts.jsonl": "missing",
+        "MMQA_tables.jsonl": "missing",
+        "MMQA_images.jsonl": "missing",
+        "MMQA_{train,dev,test}.jsonl": "1",
+        "pictures, in images/": "2",
+    }
+    assert told("lvbench") == {"video_info.meta.jsonl": "1", "videos, <key>.mp4": "missing"}
+    (tmp_path / "raw" / "lvbench" / "abc.webm").touch()
+    assert told("lvbench")["videos, <key>.mp4"] == "1"
 
 
 def test_schema_file_is_not_stale() -> None:

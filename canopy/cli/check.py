@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+_PICTURES = (".jpg", ".jpeg", ".png", ".gif", ".webp", ".bmp", ".tif", ".tiff")
+
 
 def command(
     config: Annotated[str, typer.Option(help="Configuration: a YAML file, or a name in config/.")] = "mini",
@@ -16,7 +18,7 @@ def command(
 ) -> None:
     """Check a configuration: keys, types, ranges, names of methods, raw files. Exit code 2 when it is wrong.
 
-    Given raw files are looked for by name, not read: each kind is listed with the number of files found.
+    Given raw files are looked for by name, not read: each kind is listed with the number of files found, or as missing.
     """
     from canopy.artefacts import write_json
     from canopy.config import check_encoder_folder, load_config, named_config, schema
@@ -42,9 +44,17 @@ def command(
 
 
 def _raw_files(benchmark: str, folder: Path) -> str:
+    """A line for each kind of file, and for the media that they name: how many there are, or that they are missing."""
     from canopy.corpora.files import counts_by_kind, find
+    from canopy.corpora.lvbench import VIDEO_SUFFIXES
     from canopy.corpora.parse import PARSERS
 
     kinds, _ = PARSERS[benchmark]
-    counts = counts_by_kind(find(benchmark, [folder], kinds), kinds)
-    return "\n".join([f"{folder}: files found", *(f"  {count:>7,}  {shown}" for shown, count in counts.items())])
+    found = find(benchmark, [folder], kinds)
+    counts = counts_by_kind(found, kinds)
+    media = {"mmqa": ("pictures, in images/", _PICTURES), "lvbench": ("videos, <key>.mp4", VIDEO_SUFFIXES)}
+    if benchmark in media:
+        shown, suffixes = media[benchmark]
+        counts[shown] = sum(Path(name).suffix.lower() in suffixes for name in found.by_name)
+    lines = (f"  {f'{count:,}' if count else 'missing':>7}  {shown}" for shown, count in counts.items())
+    return "\n".join([f"{folder}: files found", *lines])
