@@ -1,8 +1,8 @@
 """Official raw files of the benchmarks, on request only: no other rule depends on these.
 
 Needs: a network, which nodes of a cluster often lack, so these jobs are local.
-Makes: raw.root/<benchmark>/, downloads.lock.json beside raw.root; raw.root/.downloads/<benchmark>.done says that
-       all has been fetched and checked once. Remove it to check again.
+Makes: raw.root/<benchmark>/, raw.root/downloads.lock.json; raw.root/.downloads/<benchmark>.done says that all has
+       been fetched and checked once. Remove it to check again.
 
 What a job says goes to the screen and not to the log alone: it names the files to be fetched by hand.
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -36,7 +37,7 @@ def test_parsers_read_the_official_names_and_no_archive(tmp_path: Path, benchmar
         for raws in find(benchmark, [tmp_path], kinds).kinds.values()
         for raw in raws
     }
-    assert read == {file.name for file in FILES[benchmark] if not file.unpack}
+    assert read == {f.name for f in FILES[benchmark] if not f.unpack and "no parser reads it" not in f.use}
 
 
 @pytest.mark.parametrize("benchmark", FILES)
@@ -55,6 +56,18 @@ def test_the_document_agrees_with_the_table(benchmark: str) -> None:
         assert f"| [{f.name}]({f.url}) | {f.need} | {shown_size(f)} | {f.use} | {f.licence} |" in lines
         assert not f.unpack or f"`{f.name}` is unpacked to `raw/{benchmark}/{f.unpack.to}`." in lines
     assert NOTES.get(benchmark, "") in lines
+
+
+@pytest.mark.parametrize("linked", [True, False])
+def test_raw_files_are_ignored_by_git_also_behind_a_link(tmp_path: Path, linked: bool) -> None:
+    subprocess.run(["git", "init", "-q", tmp_path / "copy"], check=True)
+    (tmp_path / "copy" / ".gitignore").write_bytes((ROOT / ".gitignore").read_bytes())
+    if linked:
+        (tmp_path / "copy" / "raw").symlink_to(tmp_path)
+    else:
+        (tmp_path / "copy" / "raw").mkdir()
+    done = subprocess.run(["git", "check-ignore", "raw"], cwd=tmp_path / "copy", capture_output=True, check=False)
+    assert done.stdout.split() == [b"raw"]
 
 
 def test_a_configuration_may_name_folders_that_are_not_there_yet() -> None:

@@ -44,6 +44,29 @@ def special(name: str, kind: bytes, to: str = "") -> tarfile.TarInfo:
     return info
 
 
+def resized(path: Path, size: int) -> Path:
+    """A tar file whose second member's header states another size."""
+    content = bytearray(tar(path, ("a", b"1"), ("b", b"2"), mode="w").read_bytes())
+    header = content[1024:1536]
+    header[124:136] = b"\xff" * 4 + size.to_bytes(8, "big", signed=True)  # GNU's form of what octal digits cannot say
+    header[148:156] = b" " * 8
+    header[148:156] = b"%06o\0 " % sum(header)
+    content[1024:1536] = header
+    return written(path, bytes(content))
+
+
+def attributed(name: str, **attributes: str) -> tarfile.TarInfo:
+    info = tarfile.TarInfo(name)
+    info.pax_headers = attributes
+    return info
+
+
+def with_damaged_header(path: Path) -> Path:
+    content = bytearray(tar(path, ("a", b"1"), ("b", b"2"), mode="w").read_bytes())
+    content[1024:1030] = b"broken"
+    return written(path, bytes(content))
+
+
 def zip_link(name: str) -> zipfile.ZipInfo:
     info = zipfile.ZipInfo(name)
     info.create_system, info.external_attr = 3, (stat.S_IFLNK | 0o777) << 16
@@ -98,6 +121,12 @@ BAD: dict[str, tuple[Bad, str]] = {
     "tar duplicate": (lambda p: tar(p, ("a", b"1"), ("./a", b"2")), "twice"),
     "tar file and folder": (lambda p: tar(p, ("a", b"1"), ("a/b", b"2")), "twice"),
     "tar bomb": (lambda p: tar(p, ("zeros", bytes(30_000_000))), "fill disks"),
+    "tar negative size": (lambda p: resized(p, -512), "negative"),
+    "tar negative attribute": (lambda p: tar(p, (attributed("a", size="-512"), b""), ("b", b"2")), "negative"),
+    "tar deep": (lambda p: tar(p, ("good", b"1"), ("a/" * 1500 + "b", b"2")), "more than 50 folders deep"),
+    "tar large header": (lambda p: tar(p, ("good", b"1"), ("n" * 2_000_000, b"1")), "too large"),
+    "tar damaged header": (with_damaged_header, "damaged"),
+    "zip deep": (lambda p: zipped(p, ("good", b"1"), ("a/" * 1500 + "b", b"2")), "more than 50 folders deep"),
     "zip parent": (lambda p: zipped(p, ("good", b"1"), ("../evil", b"2")), "leads out"),
     "zip absolute": (lambda p: zipped(p, ("good", b"1"), ("/evil", b"2")), "leads out"),
     "zip symlink": (lambda p: zipped(p, (zip_link("l"), b"..")), "a link"),

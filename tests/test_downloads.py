@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import resource
 import shutil
 import socket
 import threading
@@ -20,7 +21,7 @@ import pytest
 
 from canopy.cli import main
 from canopy.downloads import benchmark as benchmark_module
-from canopy.downloads import fetch, space, table
+from canopy.downloads import fetch, lock, space, table
 from canopy.downloads.table import OfficialFile, Unpack
 
 BODY = bytes(range(256)) * 4000  # about 1 MB: several blocks
@@ -40,6 +41,8 @@ class Site:
     etag: str = '"one"'
     ranges: bool = True
     heeds_if_range: bool = True
+    tells_version_of_parts: bool = True
+    location: str = ""  # where the next answer leads to
     cut_after: list[int] = field(default_factory=list)  # bytes after which each of the next answers breaks off
     statuses: list[int] = field(default_factory=list)  # of the next answers, instead of the file
     headers: dict[str, str] = field(default_factory=dict)
@@ -54,6 +57,12 @@ def handler(site: Site) -> type[BaseHTTPRequestHandler]:
 
         def do_GET(self) -> None:
             site.seen.append(dict(self.headers.items()))
+            if site.location:
+                self.send_response(302)
+                self.send_header("Location", site.location)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+                return
             body = site.files.get(self.path.lstrip("/"))
             status = site.statuses.pop(0) if site.statuses else 404 if body is None else 200
             if status != 200 or body is None:
@@ -75,7 +84,8 @@ def handler(site: Site) -> type[BaseHTTPRequestHandler]:
             self.send_response(206 if start else 200)
             if start:
                 self.send_header("Content-Range", f"bytes {start}-{len(body) - 1}/{len(body)}")
-            for name, value in {"Content-Length": str(len(body) - start), "ETag": site.etag, **site.headers}.items():
+            etag = site.etag if site.tells_version_of_parts or not start else ""
+            for name, value in {"Content-Length": str(len(body) - start), "ETag": etag, **site.headers}.items():
                 if value:
                     self.send_header(name, value)
             self.end_headers()
@@ -115,7 +125,7 @@ class World:
     def __init__(self, site: Site, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.site = site
         self.root = folder / "raw"
-        self.lock = folder / "downloads.lock.json"
+        self.lock = self.root / "downloads.lock.json"
         self.monkeypatch = monkeypatch
         self.offer(OfficialFile("a.json.gz", f"{site.url}a.json.gz", "CC0", "questions"))
         site.files["a.json.gz"] = BODY
@@ -134,13 +144,31 @@ class World:
     def download(self, *arguments: str) -> int:
         return main(["download", "nq", "--root", str(self.root), *arguments])
 
+    @property
+    def part(self) -> Path:
+        return self.root / ".downloads" / "nq" / "a.json.gz.part"
+
+    def leave(self, part: bytes, note: object = None) -> None:
+        """A partial file as a run leaves it that was broken off, with its note."""
+        self.part.parent.mkdir(parents=True, exist_ok=True)
+        self.part.write_bytes(part)
+        right = {"url": f"{self.site.url}a.json.gz", "validator": '"one"', "total": len(BODY)}
+        text = note if isinstance(note, str) else json.dumps(right | note if isinstance(note, dict) else right)
+        self.part.with_name(f"{self.part.name}.json").write_text(text)
+
+    def know(self, digest: str, name: str = "a.json.gz") -> None:
+        """A lock file with one entry."""
+        self.root.mkdir(exist_ok=True)
+        entry = {"url": self.site.url + name, "bytes": len(BODY), "sha256": digest}
+        self.lock.write_text(json.dumps({f"nq/{name}": entry}))
+
     def entries(self) -> dict[str, dict[str, object]]:
         entries: dict[str, dict[str, object]] = json.loads(self.lock.read_text())
         return entries
 
     def visible(self) -> list[str]:
-        """All files of which the path below the root has no hidden part."""
-        found = (p.relative_to(self.root) for p in self.root.rglob("*") if p.is_file())
+        """All files but the lock file of which the path below the root has no hidden part."""
+        found = (p.relative_to(self.root) for p in self.root.rglob("*") if p.is_file() and p != self.lock)
         return sorted(str(p) for p in found if not any(part.startswith(".") for part in p.parts))
 
 
@@ -204,17 +232,72 @@ def test_a_file_that_changes_between_tries_is_not_spliced(world: World, heeds: b
     assert world.entries()["nq/a.json.gz"]["sha256"] == sha256(OTHER)
 
 
-def test_a_complete_partial_file_is_taken_without_fetching(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_part_of_other_content_is_not_gone_on_from_where_the_server_tells_no_version(world: World) -> None:
+    world.site.heeds_if_range = world.site.tells_version_of_parts = False
+    world.site.cut_after = [500_000]
+    world.site.then = [('"two"', OTHER)]
+    assert world.download() == 0
+    assert world.path().read_bytes() == OTHER
+
+
+@pytest.mark.parametrize("etag", ['W/"one"', "one", '"\xe9"'])
+def test_only_a_strong_etag_is_gone_on_from(world: World, etag: str) -> None:
+    world.site.etag = etag
+    world.site.cut_after = [500_000]
+    assert world.download() == 0
+    assert world.path().read_bytes() == BODY
+    assert ["Range" in s for s in world.site.seen] == [False, False]
+
+
+@pytest.mark.parametrize(
+    "note",
+    ["[" * 100_000, "[1]", "{}", {"validator": "a\nb"}, {"validator": "one"}, {"validator": 7}, {"total": "1"}],
+    ids=lambda note: str(note)[:20],
+)
+def test_a_part_with_a_bad_note_is_fetched_from_the_start(world: World, note: object) -> None:
+    world.leave(OTHER[:5000], note)
+    assert world.download() == 0
+    assert world.path().read_bytes() == BODY
+    assert "Range" not in world.site.seen[0]
+
+
+def test_a_complete_part_is_asked_after_and_not_fetched_again(world: World) -> None:
+    world.leave(BODY)
+    assert world.download() == 0
+    assert world.path().read_bytes() == BODY
+    assert [s.get("Range") for s in world.site.seen] == [f"bytes={len(BODY) - 1}-"]
+
+
+@pytest.mark.parametrize("content", [OTHER, BODY[:1000]])
+def test_a_complete_part_of_older_content_is_fetched_anew(world: World, content: bytes) -> None:
+    world.leave(BODY)
+    world.site.etag, world.site.files["a.json.gz"] = '"two"', content
+    assert world.download() == 0
+    assert world.path().read_bytes() == content
+
+
+@pytest.mark.parametrize("note", [None, "{}"])
+def test_a_part_with_the_digest_of_the_lock_file_is_taken_without_asking(world: World, note: object) -> None:
+    world.leave(BODY, note)
+    world.know(sha256(BODY))
+    assert world.download() == 0
+    assert world.path().read_bytes() == BODY
+    assert world.site.seen == [] and not world.part.exists()
+
+
+def test_a_run_killed_before_the_lock_file_is_written_loses_nothing(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def killed(*arguments: object) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(benchmark_module.Downloads, "_accept", killed)
+        patch.setattr(lock.LockFile, "record", killed)
         assert world.download() == 130
     assert world.visible() == []
     assert world.download() == 0
     assert world.path().read_bytes() == BODY
-    assert len(world.site.seen) == 1
+    assert "Range" in world.site.seen[-1]
 
 
 def test_a_fetched_file_that_differs_from_the_lock_file_is_refused(world: World, capsys: Output) -> None:
@@ -227,6 +310,14 @@ def test_a_fetched_file_that_differs_from_the_lock_file_is_refused(world: World,
     assert len(error.splitlines()) == 1
     assert all(word in error for word in (sha256(BODY), sha256(OTHER), "a.json.gz", "remove the entry nq/a.json.gz"))
     assert not world.path().exists() and world.lock.read_bytes() == before
+
+    # What was fetched is kept: accepted, it is there without being fetched again.
+    assert str(world.part) in error and world.part.read_bytes() == OTHER
+    requests = len(world.site.seen)
+    world.lock.unlink()
+    assert world.download() == 0
+    assert world.path().read_bytes() == OTHER
+    assert [s["Range"] for s in world.site.seen[requests:]] == [f"bytes={len(BODY) - 1}-"]
 
 
 def test_a_file_that_differs_from_its_published_digest_is_refused(world: World, capsys: Output) -> None:
@@ -255,6 +346,32 @@ def test_a_copy_made_by_hand_is_recorded_and_not_fetched(world: World) -> None:
     assert world.site.seen == []
 
 
+def test_a_copy_made_by_hand_of_a_wrong_size_is_refused_and_not_recorded(world: World, capsys: Output) -> None:
+    world.offer(replace(table.FILES["nq"][0], size=2_000_000))
+    world.put(BODY)
+    assert world.download("--list") == 0
+    assert "wrong: it has 1.0 MB (1,024,000 bytes), but the official file about 2.0 MB" in capsys.readouterr().out
+    assert world.download() == 2
+    error = capsys.readouterr().err
+    assert f"{world.path()} has 1.0 MB" in error and world.site.seen == [] and not world.lock.exists()
+
+    # If the figure is wrong, the entry that the message shows says so.
+    shown = error[error.index("{") : error.rindex("}") + 1]
+    assert json.loads(shown)["nq/a.json.gz"]["sha256"] == sha256(BODY)
+    world.lock.write_text(shown)
+    assert world.download() == 0
+
+
+def test_a_fetched_file_of_an_odd_size_is_remarked_on(world: World, capsys: Output) -> None:
+    world.offer(replace(table.FILES["nq"][0], size=1_200_000))
+    assert world.download() == 0
+    assert "note that it has 1.0 MB" in capsys.readouterr().out
+    world.offer(replace(table.FILES["nq"][0], size=1_000_000))
+    world.path().unlink()
+    assert world.download() == 0
+    assert "note" not in capsys.readouterr().out
+
+
 def test_a_copy_in_another_compression_is_not_fetched_again(world: World, capsys: Output) -> None:
     world.put(b"{}", "a.json")
     assert world.download() == 0
@@ -268,13 +385,34 @@ def test_too_small_a_disk_is_told_before_anything_is_written(
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=1_000_000))
     assert world.download() == 2
     error = capsys.readouterr().err
-    assert "GB are free" in error and "nq/a.json.gz" in error
+    assert f"{world.path()}: 1.0 MB more are needed" in error and "where 1.0 MB are free" in error
     assert world.visible() == [] and len(world.site.seen) == 1
 
     # By the table's figure not even a request is made.
     world.offer(replace(table.FILES["nq"][0], size=5_000_000_000))
     assert world.download() == 2
-    assert "5.00 GB" in capsys.readouterr().err and len(world.site.seen) == 1
+    assert f"{world.path()}: 5.00 GB" in capsys.readouterr().err and len(world.site.seen) == 1
+
+
+@pytest.mark.parametrize(
+    ("size", "shown"),
+    [(0, "0 B"), (999, "999 B"), (1234, "1.2 kB"), (486_000, "486.0 kB"), (2_500_000, "2.5 MB"), (4.7e9, "4.70 GB")],
+)
+def test_sizes_are_shown_in_fitting_units(size: float, shown: str) -> None:
+    assert space.in_units(size) == shown
+
+
+def test_a_disk_that_becomes_full_is_told_with_the_file_and_the_next_run_goes_on(world: World, capsys: Output) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, limits[1]))
+    try:
+        assert world.download() == 2
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    error = capsys.readouterr().err
+    assert len(error.splitlines()) == 1 and f"{world.part} cannot be written" in error
+    assert world.download() == 0
+    assert world.path().read_bytes() == BODY and world.site.seen[-1]["Range"] == "bytes=299999-"
 
 
 def test_a_file_that_the_server_lacks_does_not_keep_others_from_being_fetched(world: World, capsys: Output) -> None:
@@ -295,7 +433,7 @@ def test_without_a_network_every_missing_file_has_its_line(world: World, capsys:
         world.offer(*files)
         assert world.download() == 2
     lines = capsys.readouterr().err.splitlines()
-    assert len(lines) == 2
+    assert len(lines) == 2 and not world.root.exists()
     for file, line in zip(files, lines, strict=True):
         assert line.startswith("canopy: error:") and file.url in line and str(world.path(file.name)) in line
 
@@ -306,6 +444,10 @@ def test_without_a_network_every_missing_file_has_its_line(world: World, capsys:
         ({"Content-Type": "text/html; charset=utf-8"}, "web page"),
         ({"Content-Encoding": "gzip"}, "encoding"),
         ({"Content-Length": ""}, "where the file ends"),
+        ({"Content-Length": " "}, "where the file ends"),
+        ({"Content-Length": "abc"}, "announced 'abc' bytes"),
+        ({"Content-Length": "-5"}, "announced '-5' bytes"),
+        ({"Content-Length": "9" * 5000}, "where the file ends"),
     ],
 )
 def test_an_answer_that_is_not_the_file_is_refused(
@@ -317,17 +459,36 @@ def test_an_answer_that_is_not_the_file_is_refused(
     assert world.visible() == []
 
 
+@pytest.mark.parametrize("location", ["http://[", "http://a:99999/", "http://.a./", "ftp://a/b", "file:///etc/passwd"])
+def test_a_redirection_to_nowhere_is_one_line(world: World, capsys: Output, location: str) -> None:
+    world.site.location = location
+    assert world.download() == 2
+    error = capsys.readouterr().err
+    assert len(error.splitlines()) == 1 and str(world.path()) in error
+
+
 def test_other_schemes_are_refused(world: World, capsys: Output) -> None:
     world.offer(OfficialFile("a.json", (world.root / "b.json").as_uri(), "CC0", "local"))
     assert world.download() == 2
     assert "http" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("content", ["[]", "{", '{"nq/a.json.gz": {"sha256": "x", "bytes": 1, "url": "u"}}'])
-def test_a_damaged_lock_file_is_named(world: World, capsys: Output, content: str) -> None:
+@pytest.mark.parametrize(
+    "content",
+    [
+        "[]",
+        "{",
+        "[" * 100_000,
+        '{"nq/a.json.gz": {"sha256": "x", "bytes": 1, "url": "u"}}',
+        json.dumps({"nq/p.zip": {"sha256": "0" * 64, "bytes": 1, "url": "u", "files": "many"}}),
+    ],
+    ids=lambda text: text[:40],
+)
+def test_a_damaged_lock_file_is_told_before_anything_is_fetched(world: World, capsys: Output, content: str) -> None:
+    world.leave(BODY)
     world.lock.write_text(content)
-    world.put(BODY)
     assert world.download() == 2
+    assert world.site.seen == [] and world.part.read_bytes() == BODY
     error = capsys.readouterr().err
     assert len(error.splitlines()) == 1 and str(world.lock) in error
     assert world.lock.read_text() == content
@@ -352,9 +513,19 @@ def test_a_list_fetches_nothing(world: World, capsys: Output) -> None:
     world.offer(*table.FILES["nq"], OfficialFile("b.json", "https://example.org/b", "MIT", "b", size=2_500_000_000))
     assert world.download("--list") == 0
     out = capsys.readouterr().out
-    assert f"{world.path()}: there" in out and f"{world.path('b.json')}: missing" in out
+    assert f"{world.path()}: there, not checked" in out and f"{world.path('b.json')}: missing" in out
     assert all(word in out for word in ("MIT", "about 2.50 GB", "https://example.org/b"))
     assert world.site.seen == [] and not world.lock.exists() and not (world.root / ".downloads").exists()
+
+
+def test_a_list_says_which_files_are_wrong(world: World, capsys: Output) -> None:
+    world.know(sha256(BODY))
+    world.put(OTHER)
+    assert world.download("--list") == 0
+    assert f"{world.path()}: wrong: it has sha256 {sha256(OTHER)}" in capsys.readouterr().out
+    world.put(BODY)
+    assert world.download("--list") == 0
+    assert f"{world.path()}: there and right" in capsys.readouterr().out
 
 
 def archive_of(**files: bytes) -> bytes:
@@ -421,14 +592,19 @@ def test_a_damaged_archive_copied_by_hand_does_not_bind_the_lock_file(archived: 
     assert archived.entries()["nq/p.zip"]["sha256"] == sha256(whole)
 
 
-def test_what_is_missing_is_told_beside_what_is_refused(world: World, capsys: Output) -> None:
-    urls = {name: world.site.url + name for name in ("gone.gz", "a.json.gz")}
-    world.offer(*(OfficialFile(name, url, "CC0", "questions") for name, url in urls.items()))
-    entry = {"url": urls["a.json.gz"], "bytes": len(BODY), "sha256": "0" * 64}
-    world.lock.write_text(json.dumps({"nq/a.json.gz": entry}))
+def test_all_that_is_wrong_or_missing_is_told_and_the_rest_fetched(world: World, capsys: Output) -> None:
+    names = ("wrong.gz", "gone.gz", "a.json.gz", "lost.gz")
+    world.offer(*(OfficialFile(name, world.site.url + name, "CC0", "questions") for name in names))
+    world.know("0" * 64, "wrong.gz")
+    world.put(OTHER, "wrong.gz")
     assert world.download() == 2
-    error = capsys.readouterr().err
-    assert "gone.gz" in error and "has sha256" in error
+    lines = capsys.readouterr().err.splitlines()
+    assert [next(name for name in names if f"/nq/{name} " in line) for line in lines] == [
+        "wrong.gz",
+        "gone.gz",
+        "lost.gz",
+    ]
+    assert world.path().read_bytes() == BODY
 
 
 def test_a_folder_unpacked_by_hand_is_accepted(archived: World, capsys: Output) -> None:
@@ -442,7 +618,7 @@ def test_space_for_unpacking_is_asked_for(archived: World, capsys: Output, monke
     size = len(archived.site.files["p.zip"])
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=2 * size))
     assert archived.download() == 2
-    assert "GB are free" in capsys.readouterr().err
+    assert f"{archived.path('p.zip')}: 2.6 MB more are needed" in capsys.readouterr().err
     assert archived.visible() == []
 
 

@@ -15,32 +15,33 @@ def command(
         "raw"
     ),
     lock: Annotated[
-        Path | None, typer.Option(help="Lock file with the files' sha256 (default: downloads.lock.json beside --root).")
+        Path | None, typer.Option(help="Lock file with the files' sha256 (default: downloads.lock.json in --root).")
     ] = None,
     file: Annotated[
         list[str] | None, typer.Option(help="Only this file, by its official name; may be repeated.")
     ] = None,
-    list_: Annotated[bool, typer.Option("--list", help="Show the files and what is there; fetch nothing.")] = False,
+    list_: Annotated[bool, typer.Option("--list", help="Show the files and which are right; fetch nothing.")] = False,
 ) -> None:
     """Fetch a benchmark's official raw files, all but the optional ones, and check those that are there.
 
     A fetch that was broken off is gone on from. The first fetch of a file writes its sha256 to the lock file; later
-    ones, and copies made by hand, must agree with it. Exit code 2 when a file is missing, different or refused.
+    ones, and copies made by hand, must agree with it. Exit code 2 when files are missing, different or refused: all
+    are told, a line each.
     """
-    from canopy.downloads.benchmark import Downloads, MissingFiles
+    from canopy.downloads.benchmark import Downloads, NotObtained
     from canopy.downloads.listing import listing
-    from canopy.downloads.lock import lock_beside
+    from canopy.downloads.lock import lock_in
     from canopy.downloads.table import NOTES, files_of
 
     files = files_of(benchmark, tuple(file or ()))
-    downloads = Downloads(benchmark, root, lock or lock_beside(root))
+    downloads = Downloads(benchmark, root, lock or lock_in(root))
     if list_:
         print(listing(downloads))
         return
     try:
         for line in downloads.obtain(files):
             print(line, flush=True)
-    except MissingFiles as error:
+    except NotObtained as error:
         for line in error.lines:
             print(f"canopy: error: {line}", file=sys.stderr)
         raise typer.Exit(2) from error

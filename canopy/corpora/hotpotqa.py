@@ -41,7 +41,7 @@ KINDS = (
     Kind(
         "questions",
         r"hotpot.*\.jsonl?$",
-        "hotpot_{train_v1.1,dev_distractor_v1,dev_fullwiki_v1}.json",
+        "hotpot_{train_v1.1,dev_distractor_v1,dev_fullwiki_v1,test_fullwiki_v1}.json",
         keys=("question", "context"),
     ),
     Kind("questions", r"(train|validation|test)-\d+-of-\d+\.parquet$", "train-00000-of-00002.parquet (Hugging Face)"),

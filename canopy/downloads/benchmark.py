@@ -5,25 +5,27 @@ from __future__ import annotations
 import fcntl
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from canopy.corpora.files import plain_name
-from canopy.downloads.fetch import Fetched, FetchError, Unreachable, digest, fetch, forget
+from canopy.downloads.checks import Checks
+from canopy.downloads.fetch import Fetched, FetchError, Unreachable, digest, fetch
 from canopy.downloads.lock import Entry, LockFile
+from canopy.downloads.parts import forget
 from canopy.downloads.space import require_space
 from canopy.downloads.table import OfficialFile
-from canopy.downloads.unpack import Unpacked, measure, unpack
+from canopy.downloads.unpack import unpack
 from canopy.errors import UserError
 
 WORK = ".downloads"
-_MOVE = "it is left as it is; move it away"
+_MOVE = "it is left as it is: move it away"
 
 
-class MissingFiles(UserError):
-    """Files that could not be fetched: one line each with the file, its location, and where to put it."""
+class NotObtained(UserError):
+    """Files that are missing or wrong: one line each that says which, why, and what to do."""
 
     def __init__(self, lines: Sequence[str]) -> None:
         """Keep the lines apart."""
@@ -43,7 +45,9 @@ class Downloads:
         self.benchmark = benchmark
         self.folder = root / benchmark
         self.lock = LockFile(lock)
+        self.checks = Checks(benchmark, self.lock)
         self.work = self.folder.resolve().parent / WORK / benchmark
+        self._again = f"run `canopy download {benchmark} --root {root}` again"
         self._unreachable: dict[str, str] = {}
 
     def present(self, file: OfficialFile) -> Path | None:
@@ -57,16 +61,27 @@ class Downloads:
         others = (plain.with_name(plain.name + suffix) for suffix in ("", ".gz", ".bz2", ".zst", ".zstd"))
         return next((p for p in others if p.is_file()), None)
 
+    def state(self, file: OfficialFile) -> str:
+        """Whether a file is there and right, in a few words; nothing is changed."""
+        found = self.present(file)
+        if found is None:
+            return "missing"
+        checked = self.checks.of(file, found, record=False)
+        return f"wrong: it {checked.fault}" if checked.fault else checked.text
+
     def obtain(self, files: Sequence[OfficialFile]) -> Iterator[str]:
         """Make every file present and right, and say for each, in one line, what was done.
 
-        What is there is checked, never replaced. A file that cannot be fetched does not keep the others from being.
+        What is there is checked, never replaced. A file that cannot be fetched, or is wrong, does not keep the others
+        from being fetched and checked.
 
         Raises:
-            MissingFiles: after the last file, some could not be fetched.
-            UserError: a file differs from the lock file or its published digest, an archive is refused, the disk is
-                too small or cannot be written, or another process fetches the same benchmark.
+            NotObtained: after the last file, some are missing, differ from the lock file, their published digest or
+                their known size, or are archives that are refused.
+            UserError: the lock file is damaged, the disk is too small or cannot be written, or another process
+                fetches the same benchmark. Nothing has been fetched.
         """
+        self.lock.check()
         lines = []
         try:
             with self._alone():
@@ -77,32 +92,28 @@ class Downloads:
                     except FetchError as error:
                         lines.append(self._missing(file, str(error)))
                     except UserError as error:
-                        if not lines:
-                            raise
-                        raise MissingFiles([*lines, str(error)]) from error
+                        lines.append(str(error))
+                    except OSError as error:
+                        lines.append(f"{self.folder / file.name}: {_said(error)}: mend this and rerun")
         except OSError as error:
-            raise UserError(
-                f"{error.filename or self.folder}: {error.strerror or error}: mend this and rerun"
-            ) from error
+            raise UserError(f"{self.folder}: {_said(error)}: mend this and rerun") from error
         if lines:
-            raise MissingFiles(lines)
+            raise NotObtained(lines)
 
     def _obtain(self, file: OfficialFile) -> str:
         found = self.present(file)
         if found is None:
             return self._unpacked(file) if file.unpack else self._fetched(file)
-        if file.unpack:
-            return self._check_folder(file, found)
-        if found.name != (self.folder / file.name).name:
-            return f"{found}: there, in another compression than the official file, so not checked"
-        known = self._expected(file)
-        self._accept(file, found, digest(found), _MOVE)
-        return f"{found}: there and right" if known else f"{found}: there; its sha256 is now in {self.lock.path}"
+        checked = self.checks.of(file, found, record=True)
+        if checked.fault:
+            raise UserError(f"{found} {checked.fault}: {_MOVE}, then {self._again}{checked.way_out} ({file.url})")
+        return f"{found}: {checked.text}"
 
     def _fetched(self, file: OfficialFile) -> str:
         target = self.folder / file.name
         got = self._fetch(file, target)
-        return f"{target}: fetched, {got.bytes:,} bytes, sha256 {got.sha256}"
+        odd = self.checks.odd_size(file, got.bytes)
+        return f"{target}: fetched, {got.bytes:,} bytes, sha256 {got.sha256}{f'; note that it {odd}' if odd else ''}"
 
     def _unpacked(self, file: OfficialFile) -> str:
         assert file.unpack is not None
@@ -112,15 +123,17 @@ class Downloads:
         if archive.is_file():
             got = digest(archive)
             # A copy with nothing to compare it with may be damaged: it is noted once it has been unpacked.
-            if self._expected(file):
-                self._accept(file, archive, got, _MOVE)
+            checked = self.checks.compare(file, got, by_hand=archive != own)
+            if checked.fault:
+                raise UserError(f"{archive} {checked.fault}: {_MOVE}, then {self._again}{checked.way_out}")
         else:
             got = self._fetch(file, archive)
         size = archive.stat().st_size
         require_space(self.folder, size * file.unpack.factor, f"unpacking {archive}")
         done = unpack(archive, file.unpack, target, self.work / f"{file.unpack.to}.unpacking")
-        entry = self.lock.entry(self._key(file)) or Entry(file.url, got.bytes, got.sha256)
-        self.lock.record(self._key(file), replace(entry, files=done.files, unpacked_bytes=done.bytes))
+        key = self.checks.key(file)
+        entry = self.lock.entry(key) or Entry(file.url, got.bytes, got.sha256)
+        self.lock.record(key, replace(entry, files=done.files, unpacked_bytes=done.bytes))
         own.unlink(missing_ok=True)
         return f"{target}: unpacked, {done.files:,} files, {done.bytes:,} bytes"
 
@@ -137,65 +150,29 @@ class Downloads:
 
         def room(total: int, remaining: int) -> None:
             more = total * file.unpack.factor if file.unpack else 0
-            require_space(self.work, remaining + more, f"{self.benchmark}/{file.name}")
+            require_space(self.work, remaining + more, str(self.folder / file.name))
 
         try:
-            got = fetch(file.url, part, room)
+            got = fetch(file.url, part, room, self.checks.expected(file))
         except Unreachable as error:
             self._unreachable[host] = str(error)
             raise
-        try:
-            self._accept(file, part, got, "what was fetched has been removed; check the connection")
-        except UserError:
-            forget(part)
-            raise
+        checked = self.checks.compare(file, got, by_hand=False)
+        if checked.fault:
+            raise UserError(
+                f"what was fetched from {file.url} {checked.fault}: it is kept as {part}; remove that to fetch "
+                f"{self.folder / file.name} anew, then {self._again}{checked.way_out}"
+            )
+        self.checks.record(file, got)
         target.parent.mkdir(parents=True, exist_ok=True)
         os.replace(part, target)
         forget(part)
         return got
 
-    def _accept(self, file: OfficialFile, path: Path, got: Fetched, left: str) -> None:
-        """Compare a file with the lock file, or with its published digest, and record what is new."""
-        key = self._key(file)
-        entry = self.lock.entry(key)
-        expected = self._expected(file)
-        if expected and got.sha256 != expected:
-            source = f"{self.lock.path} has" if entry else "the published digest is"
-            accept = (
-                f"; if the new content is right, remove the entry {key} from {self.lock.path} first" if entry else ""
-            )
-            raise UserError(
-                f"{path} (from {file.url}) has sha256 {got.sha256}, but {source} {expected}: {left}, then run "
-                f"`canopy download {self.benchmark}` again{accept}"
-            )
-        if entry is None:
-            self.lock.record(key, Entry(file.url, got.bytes, got.sha256))
-
-    def _expected(self, file: OfficialFile) -> str:
-        """The digest that a file must have, empty where none is known."""
-        entry = self.lock.entry(self._key(file))
-        return entry.sha256 if entry else file.sha256
-
-    def _check_folder(self, file: OfficialFile, found: Path) -> str:
-        entry = self.lock.entry(self._key(file))
-        if entry is None or entry.files is None:
-            return f"{found}: there; unpacked by other means, so not checked"
-        now = measure(found)
-        if now != Unpacked(entry.files, entry.unpacked_bytes or 0):
-            raise UserError(
-                f"{found} holds {now.files:,} files of {now.bytes:,} bytes, but {self.lock.path} has "
-                f"{entry.files:,} of {entry.unpacked_bytes or 0:,}: {_MOVE}, then run "
-                f"`canopy download {self.benchmark}` again"
-            )
-        return f"{found}: there, as many files and bytes as were unpacked"
-
     def _missing(self, file: OfficialFile, reason: str) -> str:
         place = self.folder / file.name
         then = f"; the next run unpacks it to {self.folder / file.made}" if file.unpack else ""
         return f"{place} is missing ({reason}): fetch it from {file.url}, on any machine, and put it at {place}{then}"
-
-    def _key(self, file: OfficialFile) -> str:
-        return f"{self.benchmark}/{file.name}"
 
     def _require_space(self, files: Sequence[OfficialFile]) -> None:
         """Check the room for all missing files by the table's figures, before the first is begun."""
@@ -205,17 +182,34 @@ class Downloads:
             needed += (file.size or 0) * (file.unpack.factor if file.unpack else 0)
             needed += (file.size or 0) if self._archive(file) is None else 0
         parts = sum(p.stat().st_size for p in self.work.glob("*.part"))
-        require_space(self.folder, max(0, needed - parts), f"{self.benchmark} ({len(missing)} files)")
+        named = ", ".join(str(self.folder / f.name) for f in missing if f.size)
+        require_space(self.folder, max(0, needed - parts), named)
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Let one process at a time fetch a benchmark, however the last one ended."""
+        """Let one process at a time fetch a benchmark, however the last one ended; leave no empty folders behind."""
+        guard = self.work.with_name(f"{self.benchmark}.lock")
+        made = [folder for folder in (self.work, *self.work.parents) if not folder.exists()]
         self.work.mkdir(parents=True, exist_ok=True)
-        with self.work.with_name(f"{self.benchmark}.lock").open("w", encoding="utf-8") as stream:
+        with guard.open("w", encoding="utf-8") as stream:
             try:
                 fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if not os.fstat(stream.fileno()).st_nlink:  # removed by its last holder
+                    raise BlockingIOError
             except BlockingIOError as error:
                 raise UserError(
                     f"another process is fetching {self.benchmark} into {self.folder}: let it end"
                 ) from error
-            yield
+            try:
+                yield
+            finally:
+                if made:
+                    guard.unlink(missing_ok=True)
+                for folder in made:
+                    with suppress(OSError):
+                        folder.rmdir()
+
+
+def _said(error: OSError) -> str:
+    reason = error.strerror or str(error)
+    return f"{error.filename}: {reason}" if error.filename else reason

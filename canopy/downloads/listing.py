@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 from canopy.downloads.benchmark import Downloads
+from canopy.downloads.space import in_units
 from canopy.downloads.table import FILES, NOTES, OfficialFile
 
 
 def shown_size(file: OfficialFile) -> str:
-    """A file's size in MB or GB (powers of 1,000), with "about" where it is not exact."""
+    """A file's size, with "about" where it is not exact."""
     if file.size is None:
         return "not known"
-    size = f"{file.size / 1e9:.2f} GB" if file.size >= 1e9 else f"{file.size / 1e6:.1f} MB"
-    return size if file.exact else f"about {size}"
+    return in_units(file.size) if file.exact else f"about {in_units(file.size)}"
 
 
 def listing(downloads: Downloads) -> str:
-    """All files of a benchmark: place, whether it is there, need, size, use, licence, location."""
+    """All files of a benchmark: place, whether it is there and right, need, size, use, licence, location.
+
+    Raises:
+        UserError: the lock file is damaged.
+    """
     lines = []
     for file in FILES[downloads.benchmark]:
-        found = downloads.present(file)
-        place = downloads.folder / file.made if found is None else found
-        state = "missing" if found is None else "there"
+        try:
+            place, state = downloads.present(file) or downloads.folder / file.made, downloads.state(file)
+        except OSError as error:
+            place, state = downloads.folder / file.made, f"cannot be read: {error.strerror or error}"
         unpacked = f" (unpacked from {file.name})" if file.unpack else ""
         lines += [
             f"{place}: {state}",

@@ -49,6 +49,14 @@ class LockFile:
         """
         return self._read().get(key)
 
+    def check(self) -> None:
+        """See that the lock file can be read, before anything is fetched that would have to be noted in it.
+
+        Raises:
+            UserError: the lock file is not what this program writes.
+        """
+        self._read()
+
     def record(self, key: str, entry: Entry) -> None:
         """Write an entry. Other processes may write theirs at the same time."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -73,16 +81,17 @@ class LockFile:
     def _checked(self, key: str, value: Any) -> Entry:
         try:
             entry = Entry(**value)
-            if _SHA256.fullmatch(entry.sha256) and isinstance(entry.bytes, int) and isinstance(entry.url, str):
+            counts = [n for n in (entry.bytes, entry.files, entry.unpacked_bytes) if n is not None]
+            if isinstance(entry.url, str) and _SHA256.fullmatch(entry.sha256) and all(type(n) is int for n in counts):
                 return entry
         except TypeError:
             pass
-        raise UserError(f"{self.path}: the entry {key} needs url, bytes and sha256: restore or remove it")
+        raise UserError(f"{self.path}: the entry {key!r} needs url, bytes and sha256: restore or remove it")
 
 
-def lock_beside(root: Path) -> Path:
-    """Where the lock file is unless another is named: beside the raw root, so that it can be kept with the project."""
-    return root.parent / LOCK_FILE
+def lock_in(root: Path) -> Path:
+    """Where the lock file is unless another is named: in the raw root, with the files that it is about."""
+    return root / LOCK_FILE
 
 
 def _plain(entry: Entry) -> dict[str, Any]:

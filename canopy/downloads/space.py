@@ -15,15 +15,23 @@ def free_bytes(folder: Path) -> int:
     return shutil.disk_usage(folder).free
 
 
+def in_units(size: float) -> str:
+    """A number of bytes for people, in B, kB, MB or GB (powers of 1,000)."""
+    for unit, factor, digits in (("GB", 1e9, 2), ("MB", 1e6, 1), ("kB", 1e3, 1)):
+        if size >= factor:
+            return f"{size / factor:.{digits}f} {unit}"
+    return f"{size:.0f} B"
+
+
 def require_space(folder: Path, needed: float, what: str) -> None:
     """Check that a folder's disk has ``needed`` bytes left for ``what``.
 
     Raises:
-        UserError: it has not; the message gives both in GB (10^9 bytes).
+        UserError: it has not; the message gives both.
     """
     free = free_bytes(folder)
     if needed > free:
         raise UserError(
-            f"{what} needs {needed / 1e9:.2f} GB on the disk of {folder}, where {free / 1e9:.2f} GB are free: "
+            f"{what}: {in_units(needed)} more are needed on the disk of {folder}, where {in_units(free)} are free: "
             "free some, or give another --root"
         )

@@ -207,6 +207,13 @@ FILES: dict[str, tuple[OfficialFile, ...]] = {
             "test questions, without tables and answers",
             "optional",
         ),
+        OfficialFile(
+            "released_data/dev_reference.json",
+            f"{_OTTQA}released_data/dev_reference.json",
+            _OTTQA_LICENCE,
+            "dev answers, and which are in tables and which in passages: for `canopy score`, no parser reads it",
+            "optional",
+        ),
     ),
     "mmqa": (
         OfficialFile(

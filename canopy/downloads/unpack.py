@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
+import lzma
 import os
 import re
 import shutil
+import struct
 import tarfile
 import zipfile
 import zlib
@@ -12,9 +15,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import IO
+from typing import IO, Self
 
-from canopy.downloads.space import free_bytes
+from canopy.downloads.space import free_bytes, in_units
 from canopy.downloads.table import Unpack
 from canopy.errors import UserError
 from canopy.progress import track
@@ -22,9 +25,30 @@ from canopy.progress import track
 MAX_RATIO = 100  # JSON gives 5 to 20, archives made to fill disks give thousands
 MIN_LIMIT = 1 << 20  # bytes; a small archive of zeros is no danger
 MAX_FILES = 2_000_000
+MAX_DEPTH = 50  # folders in one another; removing thousands would take Python past its recursion limit
 _BLOCK = 1 << 18
+_SHOWN = 200  # characters of a member's name
 _DRIVE = re.compile(r"[A-Za-z]:")
-_DAMAGED = (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, NotImplementedError)
+_LARGEST_HEADER = 1 << 20  # bytes of a long name or of attributes, which are read into memory
+_EXTENDED = (
+    tarfile.XHDTYPE,
+    tarfile.XGLTYPE,
+    tarfile.SOLARIS_XHDTYPE,
+    tarfile.GNUTYPE_LONGNAME,
+    tarfile.GNUTYPE_LONGLINK,
+)
+_DAMAGED = (
+    zipfile.BadZipFile,
+    tarfile.TarError,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    ArithmeticError,
+    EOFError,
+    LookupError,
+    NotImplementedError,
+    ValueError,
+)
 
 
 @dataclass(slots=True)
@@ -98,6 +122,8 @@ class _Writer:
         if "\0" in name or name.startswith(("/", "\\")) or _DRIVE.match(name) or ".." in re.split(r"[/\\]", name):
             raise self.refused(name, "its name leads out of the folder")
         path = PurePosixPath(*PurePosixPath(name).parts[self.how.strip :])
+        if len(path.parts) > MAX_DEPTH:
+            raise self.refused(name, f"it lies more than {MAX_DEPTH} folders deep")
         wanted = not self.how.only or str(path).startswith(self.how.only)
         return path if wanted and path.parts else None
 
@@ -127,14 +153,15 @@ class _Writer:
 
     def refused(self, name: str, reason: str) -> UserError:
         """The error for a member."""
+        shown = name if len(name) <= _SHOWN else f"{name[:_SHOWN]}..."
         return UserError(
-            f"{self.archive} is refused because of its member {name!r}: {reason}; nothing was unpacked: remove the "
+            f"{self.archive} is refused because of its member {shown!r}: {reason}; nothing was unpacked: remove the "
             "archive, and report it if it is the official one"
         )
 
     def _check_total(self, name: str, total: int) -> None:
         if total > self.free:
-            raise self.refused(name, f"unpacked it needs more than the {self.free / 1e9:.2f} GB that are free")
+            raise self.refused(name, f"unpacked it needs more than the {in_units(self.free)} that are free")
         if total > self.ratio:
             raise self.refused(name, f"unpacked it is more than {MAX_RATIO} times as large, as if made to fill disks")
 
@@ -163,8 +190,10 @@ def _zip(path: Path, writer: _Writer) -> None:
 
 
 def _tar(path: Path, writer: _Writer) -> None:
-    with tarfile.open(path) as archive:
+    with tarfile.open(path, tarinfo=_Header) as archive:
         for member in track(archive, f"unpacking {path.name}"):
+            if member.size < 0:  # by an attribute of its own
+                raise writer.refused(member.name, "its size is negative")
             place = writer.place(member.name)
             if place is None or member.isdir():
                 continue
@@ -180,6 +209,29 @@ def _tar(path: Path, writer: _Writer) -> None:
             left -= len(block)
 
 
+class _Header(tarfile.TarInfo):
+    """A header of a tar file that must be right: ``tarfile`` takes a damaged one for the archive's end."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
+        """Read a header.
+
+        Raises:
+            ReadError: it is damaged, its member's size is negative, or it goes on for too long.
+        """
+        try:
+            header = super().frombuf(buf, encoding, errors)
+        except tarfile.HeaderError as error:
+            if any(buf):  # blocks of zeros are the end
+                raise tarfile.ReadError(f"a damaged header: {error}") from error
+            raise
+        if header.size < 0:
+            raise tarfile.ReadError(f"the size of its member {header.name[:_SHOWN]!r} is negative")
+        if header.type in _EXTENDED and header.size > _LARGEST_HEADER:
+            raise tarfile.ReadError("a header that is too large")
+        return header
+
+
 def _magic(archive: Path) -> bytes:
     with archive.open("rb") as stream:
         return stream.read(2)
@@ -193,4 +245,6 @@ def _readable(archive: Path) -> Iterator[None]:
         reason = str(error).split("\n", 1)[0]
         raise UserError(f"{archive} is damaged or no archive ({reason}): remove it and fetch it again") from error
     except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise UserError(f"the disk became full while {archive} was unpacked: free some space and rerun") from error
         raise UserError(f"{archive} cannot be unpacked: {error}: if it is damaged, remove it; then rerun") from error
