@@ -160,7 +160,16 @@ def load_config(path: Path) -> Project:
     Raises:
         ConfigError: one line that names the file, the key and the fault.
     """
-    return check_config(read_yaml(path), str(path), methods_file(path))
+    return check_config(read_config(path), str(path), methods_file(path))
+
+
+def read_config(path: Path) -> object:
+    """The plain data of a configuration file, in which no key is given twice.
+
+    Raises:
+        ConfigError: there is no such file, or it is not such YAML, see :func:`canopy.yaml_file.read_yaml`.
+    """
+    return read_yaml(path)
 
 
 def methods_file(config: Path | None) -> Path:

@@ -13,11 +13,10 @@ os.environ.update(
 )
 
 from canopy import specs
-from canopy.config import check_config, check_encoder_folder, methods_file
+from canopy.config import check_config, check_encoder_folder, methods_file, read_config
 from canopy.downloads.folders import check_raw_folders
 from canopy.errors import UserError
 from canopy.provenance import code_digest
-from canopy.yaml_file import read_yaml
 
 
 def stop(error):
@@ -32,7 +31,7 @@ def checked_project():
     try:
         # Snakemake has read them already, but lets the last of two equal keys win.
         for file in files:
-            read_yaml(file)
+            read_config(file)
         where = ", ".join(os.path.relpath(f) for f in files)
         return check_config(config, where, methods_file(files[-1]))
     except UserError as error:
