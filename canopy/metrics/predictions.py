@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from canopy.errors import UserError
+from canopy.metrics.fields import FieldError, number_or_text, shown, supporting_facts, text
 from canopy.metrics.files import read_json
 from canopy.metrics.hotpotqa import Fact
 from canopy.metrics.records import GoldAnswer, Prediction, Predictions
@@ -23,7 +24,7 @@ def read_predictions(benchmark: str, path: Path, golds: Iterable[GoldAnswer]) ->
     ``{question_id, pred}``. An id may carry the prefix of the unified corpus (``hotpotqa:``).
 
     Raises:
-        UserError: another format, an answer that is not text, or two predictions for one question.
+        UserError: another format, an answer or an id that is not text, or two predictions for one question.
     """
     value = read_json(path)
     names = _names(benchmark, golds)
@@ -66,37 +67,40 @@ def _answers(
     benchmark: str, pairs: Iterable[tuple[str, Any]], names: Mapping[str, str], path: Path
 ) -> dict[str, Prediction]:
     pairs = list(pairs)
-    _reject_twice([key for key, _ in pairs], names, path)
+    _check_ids([key for key, _ in pairs], names, path)
     return {names.get(key, key): _answer(benchmark, key, entry, path) for key, entry in pairs}
 
 
 def _answer(benchmark: str, key: str, entry: Any, path: Path) -> Prediction:
-    if isinstance(entry, str):
-        return entry
-    if isinstance(entry, int | float) and not isinstance(entry, bool):
-        return str(entry)
-    if benchmark == "mmqa" and isinstance(entry, list):
-        parts = [_answer("", key, part, path) for part in entry]
-        return tuple(str(part) for part in parts)
-    raise UserError(f"{path}: the answer of {key!r} is {entry!r}, not text; leave unanswered questions out")
+    what = f"the answer of {shown(key)}"
+    try:
+        if benchmark == "mmqa" and isinstance(entry, list):
+            return tuple(number_or_text(part, f"a part of {what}") for part in entry)
+        return number_or_text(entry, what)
+    except FieldError as error:
+        raise UserError(f"{path}: {error}; leave unanswered questions out") from error
 
 
 def _facts(key: str, entry: Any, path: Path) -> list[Fact]:
+    what = f"'sp' of {shown(key)}"
     try:
-        return [(str(title), int(sentence)) for title, sentence in entry]
-    except (TypeError, ValueError) as error:
-        raise UserError(f"{path}: 'sp' of {key!r} is not a list of [title, sentence index]") from error
+        return supporting_facts(entry, what)
+    except FieldError as error:
+        raise UserError(f"{path}: {what} is not a list of [title, sentence index] ({error})") from error
 
 
 def _renamed(facts: Mapping[str, list[Fact]], names: Mapping[str, str], path: Path) -> dict[str, list[Fact]]:
-    _reject_twice(list(facts), names, path)
+    _check_ids(list(facts), names, path)
     return {names.get(key, key): entry for key, entry in facts.items()}
 
 
-def _reject_twice(keys: list[str], names: Mapping[str, str], path: Path) -> None:
+def _check_ids(keys: list[str], names: Mapping[str, str], path: Path) -> None:
     seen: set[str] = set()
     for key in keys:
-        name = names.get(key, key)
+        try:
+            name = names.get(text(key, "an id"), key)
+        except FieldError as error:
+            raise UserError(f"{path}: {error}") from error
         if name in seen:
-            raise UserError(f"{path}: question {name!r} is answered twice, keep one")
+            raise UserError(f"{path}: question {shown(name)} is answered twice, keep one")
         seen.add(name)
