@@ -173,6 +173,51 @@ def test_command_prints_one_json_object(tmp_path: Path, capsys: pytest.CaptureFi
 
 
 @pytest.mark.parametrize(
+    ("predictions", "unknown", "warning"),
+    [
+        ({"h1": "x"}, 0, ""),
+        ({"h1": "x", "other": "x"}, 1, "1 only of the 2 ids in"),
+        ({"other": "x", "next": "x"}, 2, "none of the 2 ids in"),
+        ({"answer": {"h1": "x"}, "sp": {"other": []}}, 0, "1 only of the 2 ids in"),
+    ],
+)
+def test_predictions_for_unknown_ids_are_counted_with_a_warning(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], predictions: Any, unknown: int, warning: str
+) -> None:
+    got = _score(tmp_path, "hotpotqa", HOTPOTQA, predictions)
+    assert got["unknown"] == unknown
+    assert got.get("unknown_sp", 0) == ("sp" in predictions)
+    said = capsys.readouterr().err
+    if warning:
+        assert warning in said
+        assert "Theirs are like 'other', those of the gold like 'h1'" in said
+    else:
+        assert said == ""
+
+
+def test_only_predicted_scores_a_sample_as_its_own_gold_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    third = {**HOTPOTQA[0], "_id": "h3", "answer": None}
+    gold = _json(tmp_path / "gold.json", [*HOTPOTQA, third])
+    predictions = _json(tmp_path / "p.json", {"answer": {"h2": "yes", "x": "y"}, "sp": {"h2": [["D", 0]]}})
+    assert main(["score", "hotpotqa", str(gold), str(predictions)]) == 0
+    whole = json.loads(capsys.readouterr().out)
+    assert (whole["em"], whole["questions"], whole["missing"]) == (0.5, 2, 1)
+    assert main(["score", "hotpotqa", str(gold), str(predictions), "--only-predicted"]) == 0
+    got = json.loads(capsys.readouterr().out)
+    assert (got.pop("only_predicted"), got.pop("left_out")) == (True, 1)
+    assert (got["em"], got["sp_em"], got["joint_em"], got["missing"], got["unknown"]) == (1, 1, 1, 0, 1)
+    assert got == score("hotpotqa", _json(tmp_path / "part.json", HOTPOTQA[1:]), predictions)
+
+
+def test_only_predicted_without_any_prediction_is_refused(tmp_path: Path) -> None:
+    gold = _lines(tmp_path / "gold.jsonl", NQ)
+    with pytest.raises(UserError, match=r"p\.json has no prediction for any of the 2 questions of .*gold\.jsonl"):
+        score("nq", gold, _json(tmp_path / "p.json", {"why": "x"}), only_predicted=True)
+
+
+@pytest.mark.parametrize(
     ("benchmark", "gold", "predictions", "message"),
     [
         ("hotpotqa", HOTPOTQA, {"h1": None}, "answer of 'h1' is None"),

@@ -32,7 +32,8 @@ def report(benchmark: str, golds: Sequence[GoldAnswer], predictions: Predictions
     Every benchmark but LVBench divides by all questions with gold answers, so that a missing prediction
     scores 0. LVBench's ``accuracy`` divides by the questions that have a prediction, as its official
     script does (null when there is none); ``accuracy_all`` divides by all. ``empty_gold`` lists the questions
-    of :func:`empty_golds`, ``unknown`` counts predictions for ids that the gold does not have.
+    of :func:`empty_golds`, ``unknown`` counts predictions for ids that the gold does not have. With HotpotQA's
+    supporting facts, ``missing_sp`` and ``unknown_sp`` count the same of them.
 
     Raises:
         UserError: no question has a gold answer, or a prediction has the wrong form.
@@ -62,6 +63,7 @@ def report(benchmark: str, golds: Sequence[GoldAnswer], predictions: Predictions
     if benchmark == "hotpotqa" and predictions.supporting is not None:
         figures |= _supporting_figures(scored, predictions.supporting, predictions.answers)
         counts["missing_sp"] = sum(g.qid not in predictions.supporting for g in scored)
+        counts["unknown_sp"] = len(predictions.supporting.keys() - {g.qid for g in golds})
     # OTT-QA's table and passage figures are over answered questions only; its totals are over all.
     grouped = answered if benchmark == "ottqa" else scored
     return figures | counts | _by_label(grouped, lambda group: _means(group, scores))

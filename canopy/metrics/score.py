@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from canopy.contracts import BENCHMARKS
 from canopy.errors import UserError
+from canopy.metrics.fields import shown
 from canopy.metrics.gold import read_gold
 from canopy.metrics.official import report
 from canopy.metrics.predictions import read_predictions
+from canopy.metrics.records import GoldAnswer, Predictions
 
 
-def score(benchmark: str, gold: Path, predictions: Path) -> dict[str, Any]:
+def score(benchmark: str, gold: Path, predictions: Path, only_predicted: bool = False) -> dict[str, Any]:
     """Figures as fractions of 1, counts, and the benchmark's own breakdowns; see :func:`report`.
+
+    Predictions for ids that the gold does not have are counted as ``unknown``, with a warning on standard error.
+
+    Args:
+        benchmark: one of :data:`canopy.contracts.BENCHMARKS`.
+        gold: the benchmark's native question file.
+        predictions: an object from id to answer, or the benchmark's submission format.
+        only_predicted: leave the questions without a prediction out of every figure, and count them as ``left_out``.
 
     Raises:
         UserError: a file is missing or malformed, an id occurs twice, or nothing can be scored.
@@ -21,4 +33,35 @@ def score(benchmark: str, gold: Path, predictions: Path) -> dict[str, Any]:
     if benchmark not in BENCHMARKS:
         raise UserError(f"unknown benchmark {benchmark!r}: one of {', '.join(BENCHMARKS)}")
     golds = read_gold(benchmark, gold)
-    return report(benchmark, golds, read_predictions(benchmark, predictions, golds))
+    answerable = sum(bool(g.answers) for g in golds)
+    if not answerable:
+        raise UserError(f"{gold}: none of the {len(golds)} questions has a gold answer, so nothing can be scored")
+    predicted = read_predictions(benchmark, predictions, golds)
+    _warn_of_unknown(golds, predicted, gold, predictions)
+    if not only_predicted:
+        return report(benchmark, golds, predicted)
+    ids = _predicted_ids(predicted)
+    kept = [g for g in golds if g.qid in ids]
+    remaining = sum(bool(g.answers) for g in kept)
+    if not remaining:
+        raise UserError(f"{predictions} has no prediction for any of the {answerable} questions of {gold}")
+    return report(benchmark, kept, predicted) | {"only_predicted": True, "left_out": answerable - remaining}
+
+
+def _warn_of_unknown(golds: Sequence[GoldAnswer], predicted: Predictions, gold: Path, predictions: Path) -> None:
+    ids, known = _predicted_ids(predicted), {g.qid for g in golds}
+    unknown = [qid for qid in ids if qid not in known]
+    if not unknown:
+        return
+    share = "none" if len(unknown) == len(ids) else f"{len(ids) - len(unknown):,} only"
+    print(
+        f"canopy: warning: {share} of the {len(ids):,} ids in {predictions} belong to questions of {gold}, so that "
+        f"{len(unknown):,} count for nothing: is it the right file? Theirs are like {shown(unknown[0])}, those of the "
+        f"gold like {shown(golds[0].qid)}",
+        file=sys.stderr,
+    )
+
+
+def _predicted_ids(predicted: Predictions) -> dict[str, None]:
+    """Ids with an answer or supporting facts, in order."""
+    return dict.fromkeys([*predicted.answers, *(predicted.supporting or {})])
