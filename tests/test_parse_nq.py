@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from parsing import REAL, needs_real, parse, write
 
 from canopy.contracts import Gold
@@ -73,10 +74,10 @@ def test_passages_of_the_corpus_file(tmp_path: Path) -> None:
 
 
 def test_bad_passages_are_set_apart(tmp_path: Path) -> None:
-    rows = "1\ta\tA\n2\tno title\n1\tagain\tA\n4\t \tEmpty\n"
+    rows = "1\ta\tA\n2\tno title\n1\tagain\tA\n4\t \tEmpty\n\tno id\tA\n"
     found = parse("nq", write(tmp_path / "raw", {"psgs_w100.tsv": TSV + rows}), tmp_path / "out", max_quarantined=1)
     assert list(found.items) == ["nq:1"]
-    assert [place for place, _ in found.quarantine] == [3, 4]
+    assert [place for place, _ in found.quarantine] == [3, 4, 6]
     assert found.notices == [(5, "text without visible characters, no item")]
 
 
@@ -108,11 +109,21 @@ def test_qas_files_hold_python_literals_and_nothing_is_evaluated(tmp_path: Path)
         "bad\t__import__('os').getcwd()",
         "no tab",
         "not a list\t'a'",
+        "a tuple\t('a', 'b')",
+        "numbers\t['a', 1]",
+        "none\t[None]",
+        "half a pair\t['\\ud800']",
+        "bytes\t[b'a']",
+        "digits\t[" + "1" * 5000 + "]",
+        "deep\t" + "[" * 5000 + "]" * 5000,
+        "a dictionary\t{[]: 1}",
+        "three\t['a']\tcolumns",
+        "good\t['a\\d']",
     ]
     files = {"nq-dev.qa.csv": "\n".join(rows) + "\n"}
     found = parse("nq", write(tmp_path / "raw", files), tmp_path / "out", max_quarantined=1)
-    assert [q.answers for q in found.questions.values()] == [("its", "O'Brien"), ('a "b"',)]
-    assert [place for place, _ in found.quarantine] == [3, 4, 5]
+    assert [q.answers for q in found.questions.values()] == [("its", "O'Brien"), ('a "b"',), ("a\\d",)]
+    assert [place for place, _ in found.quarantine] == list(range(3, 15))
 
 
 def test_questions_without_answers_are_kept(tmp_path: Path) -> None:
@@ -126,6 +137,107 @@ def test_repeated_questions_are_joined_and_counted(tmp_path: Path) -> None:
     found = parse("nq", write(tmp_path / "raw", files), tmp_path / "out")
     assert len(found.questions) == 1
     assert found.facts["repeated"] == {"repeated questions": 1}
+
+
+def test_punctuation_tells_questions_apart(tmp_path: Path) -> None:
+    names = ["c", "c++", "c#", "1.5", "15", "-15"]
+    files = {"NQ-open.train.jsonl": [{"question": f"who made {name}", "answer": [name]} for name in names]}
+    found = parse("nq", write(tmp_path / "raw", files), tmp_path / "out")
+    assert [q.answers for q in found.questions.values()] == [(name,) for name in names]
+
+
+@pytest.mark.parametrize(
+    ("native", "tokenized"),
+    [
+        ("who sang \u201clet it be\u201d", "who sang `` let it be ''"),
+        ("Who can't swim (well)?", "who ca n't swim -lrb- well -rrb-"),
+        ("victoria\u2019s secret in 1939\u20131945", "victoria 's secret in 1939 - 1945"),
+        ("july 5, 2018", "July 5 , 2018"),
+    ],
+)
+def test_a_tokenized_question_is_the_same_question(tmp_path: Path, native: str, tokenized: str) -> None:
+    files = {
+        "NQ-open.train.jsonl": [{"question": native, "answer": ["x"]}],
+        "biencoder-nq-dev.json": [record(tokenized, ["x"], [ctx("1", "x.", score=1000)])],
+    }
+    found = parse("nq", write(tmp_path / "raw", files), tmp_path / "out")
+    assert [(q.question, q.split) for q in found.questions.values()] == [(native, "dev")]
+
+
+GOLD = ctx("1", "a x.", score=1000)
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "second"),
+    [
+        ("NQ-open.train.jsonl", {"question": "q", "answer": ["a"]}, {"question": "q", "answer": ["b"]}),
+        ("NQ-open.train.jsonl", {"id": 7, "question": "q", "answer": []}, {"id": 7, "question": "q", "answer": ["b"]}),
+        ("biencoder-nq-dev.json", record("q", ["x"], [GOLD]), record("q", ["y"], [GOLD])),
+        ("biencoder-nq-dev.json", record("q", ["x"], [GOLD]), record("q", ["x"], [{**GOLD, "passage_id": "2"}])),
+    ],
+)
+def test_a_repeated_question_that_says_something_else_is_set_apart(
+    tmp_path: Path, name: str, first: dict[str, Any], second: dict[str, Any]
+) -> None:
+    raw = write(tmp_path / "raw", {name: [first, second]})
+    found = parse("nq", raw, tmp_path / "out", max_quarantined=1)
+    assert len(found.questions) == 1
+    ((_, reason),) = found.quarantine
+    assert reason == "the question is repeated with other answers or other gold passages"
+
+
+def test_a_file_without_annotations_repeats_the_annotated_one(tmp_path: Path) -> None:
+    name = "NQ-open.efficientqa.dev.1.1"
+    files = {
+        f"{name}.jsonl": [{"question": "q", "answer": ["a"]}],
+        f"{name}.no-annotations.jsonl": [{"question": "q"}],
+    }
+    found = parse("nq", write(tmp_path / "raw", files), tmp_path / "out")
+    assert [q.answers for q in found.questions.values()] == [("a",)]
+    assert found.quarantine == found.notices == []
+
+
+def test_other_answers_in_a_file_of_another_kind_are_noticed(tmp_path: Path) -> None:
+    files = {"NQ-open.train.jsonl": [{"question": "q", "answer": ["a"]}], "nq-train.qa.csv": "q\t['b']\n"}
+    found = parse("nq", write(tmp_path / "raw", files), tmp_path / "out")
+    assert [q.answers for q in found.questions.values()] == [("a",)]
+    assert found.notices == [(1, "repeated question with other answers, those of the first file stand")]
+
+
+def test_a_number_and_its_digits_are_one_id(tmp_path: Path) -> None:
+    rows = [{"id": 7, "question": "one", "answer": ["a"]}, {"id": "7", "question": "two", "answer": ["b"]}]
+    raw = write(tmp_path / "raw", {"NQ-open.train.jsonl": [*rows, {"question": "three", "answer": ["c"]}]})
+    found = parse("nq", raw, tmp_path / "out", max_quarantined=1)
+    assert [q.question for q in found.questions.values()] == ["one", "three"]
+    assert found.quarantine == [(2, "the id nq:7 is used by another question")]
+
+
+@pytest.mark.parametrize(
+    ("part", "value", "reason"),
+    [
+        ("hard_negative_ctxs", "NaN", "`hard_negative_ctxs` is not a list"),
+        ("negative_ctxs", '"none"', "`negative_ctxs` is not a list"),
+        ("positive_ctxs", "1e400", "`positive_ctxs` is not a list"),
+        ("positive_ctxs", "[7]", "a context is not a JSON object"),
+        ("positive_ctxs", '[{"id": "1", "text": "x", "title": ["T"]}]', "`title` is not a string"),
+        ("id", "NaN", "`id` is not a string"),
+    ],
+)
+def test_bad_contexts_are_set_apart(tmp_path: Path, part: str, value: str, reason: str) -> None:
+    bad = json.dumps({**record("q", ["x"], []), part: "?"}).replace('"?"', value)
+    good = json.dumps(record("r", ["x"], [GOLD]))
+    raw = write(tmp_path / "raw", {"biencoder-nq-dev.json": f"[{bad}, {good}]"})
+    found = parse("nq", raw, tmp_path / "out", max_quarantined=1)
+    assert [q.question for q in found.questions.values()] == ["r"]
+    assert found.quarantine == [(0, reason)]
+
+
+@pytest.mark.parametrize("score", ["NaN", "1e400", "-1e400", "1" + "0" * 400, '"?"', "null", "[1000]"])
+def test_a_score_that_is_no_number_marks_no_gold(tmp_path: Path, score: str) -> None:
+    odd, gold = ctx("1", "x.", score="SCORE"), ctx("2", "x.", score=1000)
+    data = json.dumps([record("q", ["x"], [odd, gold])]).replace('"SCORE"', score)
+    found = parse("nq", write(tmp_path / "raw", {"biencoder-nq-dev.json": data}), tmp_path / "out")
+    assert [q.gold for q in found.questions.values()] == [(Gold("nq:2", (0,)),)]
 
 
 @needs_real

@@ -3,9 +3,11 @@ from __future__ import annotations
 import bz2
 import gzip
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
+import polars as pl
 import pytest
 import zstandard
 from hypothesis import given, settings
@@ -14,9 +16,9 @@ from hypothesis import strategies as st
 from canopy.corpora import json_records, raw
 from canopy.corpora.json_records import json_elements, json_lines, records
 from canopy.corpora.quarantine import Quarantine
-from canopy.corpora.raw import RawFile, Record, tsv_rows
+from canopy.corpora.raw import RawFile, Record
 from canopy.corpora.seen import Seen, SeenNumbers
-from canopy.errors import StageStopped
+from canopy.errors import StageStopped, UserError
 
 ROWS = [{"id": i, "text": f'Zeile {i} § “quoted \\" [x] {{y}}, {"é" * i}'} for i in range(40)]
 
@@ -67,6 +69,31 @@ def test_joined_zstandard_frames_are_one_file(reader: Reader) -> None:
     assert values(json_lines(reader.file(packed), reader.quarantine)) == ROWS
 
 
+@pytest.mark.parametrize("first", range(0x50, 0x60))
+def test_zstandard_frames_to_skip_are_skipped(reader: Reader, first: int) -> None:
+    skipped = bytes([first]) + b"\x2a\x4d\x18" + (3).to_bytes(4, "little") + b"abc"
+    packed = skipped + zstandard.compress(as_lines(ROWS[:20])) + skipped + zstandard.compress(as_lines(ROWS[20:]))
+    assert values(json_lines(reader.file(packed), reader.quarantine)) == ROWS
+    assert reader.faults() == []
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, zstandard.compress])
+@pytest.mark.parametrize("garbage", [b"x", b"more of something"])
+def test_bytes_after_an_archive_are_a_cut(reader: Reader, pack: Callable[[bytes], bytes], garbage: bytes) -> None:
+    packed = pack(as_lines(ROWS)) + garbage
+    assert values(json_lines(reader.file(packed), reader.quarantine)) == ROWS
+    assert "lost" in reader.faults()[-1][1]
+
+
+def test_what_is_no_file_is_not_opened(reader: Reader) -> None:
+    path = reader.directory / "pipe"
+    os.mkfifo(path)
+    with pytest.raises(UserError, match=r"pipe: a pipe, not a file"):
+        raw.open_raw(path)
+    with pytest.raises(UserError, match="a device, not a file"):
+        raw.open_raw(Path("/dev/null"))
+
+
 @pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, zstandard.compress])
 def test_truncated_archive_is_a_cut(reader: Reader, pack: Callable[[bytes], bytes]) -> None:
     packed = pack(as_lines(ROWS))
@@ -107,9 +134,48 @@ def test_utf16_is_named(reader: Reader) -> None:
     assert "UTF-16" in reader.faults()[0][1]
 
 
-def test_empty_file_is_a_cut(reader: Reader) -> None:
-    assert values(records(reader.file(b""), reader.quarantine)) == []
+@pytest.mark.parametrize("data", [b"", b" \n\t\r\n", b"\xef\xbb\xbf\n", b" " * 5000, b"[]", b" [ ]\n", b"{}"])
+def test_file_without_a_record_is_a_cut(reader: Reader, data: bytes) -> None:
+    read = json_elements if data.startswith(b"{") else records
+    assert values(read(reader.file(data), reader.quarantine)) == []
+    ((_, reason),) = reader.faults()
+    assert reason.startswith("the file is empty")
+    with pytest.raises(StageStopped, match="the file is empty"):
+        reader.quarantine.check(0.5, reader.directory / "kept")
+
+
+def test_one_record_file_may_be_an_empty_object(reader: Reader) -> None:
+    file = reader.file(b"{}")
+    assert values(json_elements(RawFile(file.path, str(reader.directory)), reader.quarantine)) == []
+    assert reader.faults() == []
+
+
+def test_parquet_without_rows_is_a_cut(reader: Reader) -> None:
+    file = reader.file(b"")
+    pl.DataFrame({"question": []}).write_parquet(file.path)
+    assert values(records(file, reader.quarantine)) == []
     assert reader.faults() == [(0, "the file is empty")]
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        (b"[" * 3000 + b"]" * 3000, "nested"),
+        (b'{"b": ' * 980 + b"1" + b"}" * 980, "nested"),
+        (b"1" * 5000, "number that is too long"),
+        (b'"\\uDC00"', "surrogate"),
+    ],
+)
+def test_values_that_cannot_be_written_again_are_set_apart(reader: Reader, value: bytes, reason: str) -> None:
+    data = b'{"a": ' + value + b'}\n{"a": 2}\n'
+    assert values(json_lines(reader.file(data), reader.quarantine)) == [{"a": 2}]
+    ((place, found),) = reader.faults()
+    assert place == 1 and reason in found
+
+
+def test_brackets_in_strings_and_side_by_side_are_not_nested(reader: Reader) -> None:
+    row = {"a": "[" * 500, "b": [[n] for n in range(500)]}
+    assert values(json_lines(reader.file(as_lines([row, "[" * 500])), reader.quarantine)) == [row, "[" * 500]
 
 
 def test_huge_line_is_set_apart_and_reading_goes_on(reader: Reader) -> None:
@@ -161,27 +227,7 @@ def test_streaming_equals_json_loads(tmp_path_factory: pytest.TempPathFactory, v
         found = list(json_elements(reader.file(json.dumps(value).encode()), reader.quarantine))
     expected = list(value.items()) if isinstance(value, dict) else list(enumerate(value))  # type: ignore[var-annotated, arg-type]
     assert [(r.place, r.value) for r in found] == expected
-    assert reader.faults() == []
-
-
-def test_tsv_quoting(reader: Reader) -> None:
-    data = 'id\ttext\ttitle\n1\t"a ""quoted"" word"\tT\n2\tplain "inner" quote\tU\n3\t"two\nlines"\tV\n'
-    rows = list(tsv_rows(reader.file(data.encode()), reader.quarantine, header=["id", "text", "title"]))
-    assert rows == [
-        (2, ["1", 'a "quoted" word', "T"]),
-        (3, ["2", 'plain "inner" quote', "U"]),
-        (4, ["3", "two\nlines", "V"]),
-    ]
-    assert reader.quarantine.records.total() == 3
-
-
-def test_tsv_quote_never_closed_costs_one_row(reader: Reader) -> None:
-    bad = '1\t"never closed\tT\n'
-    data = bad + "".join(f"{i}\ttext number {i} {'word ' * 20}\tT\n" for i in range(2, 2000))
-    rows = list(tsv_rows(reader.file(data.encode()), reader.quarantine))
-    assert [row[0] for _, row in rows] == [str(i) for i in range(2, 2000)]
-    assert reader.faults() == [(1, "a quoted field is never closed")]
-    assert reader.quarantine.records.total() == 1999
+    assert len(reader.faults()) == (0 if value else 1)  # no entries at all: an empty file
 
 
 def test_share_above_the_limit_stops_and_keeps_the_list(tmp_path: Path) -> None:

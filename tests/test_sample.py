@@ -71,11 +71,11 @@ def test_the_seed_alone_decides_and_a_larger_sample_holds_a_smaller_one(
         parsed(raw, out, capsys, **settings)
         return {q.qid for q in read_questions(raw / out / "questions.parquet")}
 
-    few = ids("few", sample={"questions": 3}, seed=1)
-    assert few == ids("again", sample={"questions": 3}, seed=1)
+    few = ids("few", sample={"questions": 3, "distractors": 0}, seed=1)
+    assert few == ids("again", sample={"questions": 3, "distractors": 0}, seed=1)
     assert (raw / "few" / "items.parquet").read_bytes() == (raw / "again" / "items.parquet").read_bytes()
-    assert few < ids("more", sample={"questions": 6}, seed=1)
-    assert few != ids("other", sample={"questions": 3}, seed=2)
+    assert few < ids("more", sample={"questions": 6, "distractors": 0}, seed=1)
+    assert few != ids("other", sample={"questions": 3, "distractors": 0}, seed=2)
 
 
 def test_more_than_there_is_keeps_everything(raw: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -90,12 +90,37 @@ def test_a_sample_may_be_drawn_among_the_questions_with_gold(raw: Path, capsys: 
     for record in records[:18]:
         record["supporting_facts"] = [["Nowhere", 0]]
     (raw / "raw" / "hotpot_dev_v1.json").write_text(json.dumps(records))
-    parsed(raw, "out", capsys, sample={"questions": 5}, questions="with_gold")
+    parsed(raw, "out", capsys, sample={"questions": 5, "distractors": 0}, questions="with_gold")
     questions = read_questions(raw / "out" / "questions.parquet", "dev")
     assert {q.qid for q in questions} == {"hotpotqa:dev18", "hotpotqa:dev19"}
     assert read_manifest(raw / "out")["facts"]["questions_without_evidence"] == 18
-    parsed(raw, "all", capsys, sample={"questions": 5})
+    parsed(raw, "all", capsys, sample={"questions": 5, "distractors": 0})
     assert len(read_questions(raw / "all" / "questions.parquet", "dev")) == 5
+
+
+def test_items_whose_id_only_looks_like_a_clip_are_not_drawn(raw: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    record = json.loads((raw / "raw" / "hotpot_dev_v1.json").read_text())[0]
+    context = [["C", ["C is old."]], ["C#", ["C# is new."]]]
+    record |= {"context": context, "supporting_facts": [["C#", 0]]}
+    (raw / "raw" / "hotpot_dev_v1.json").write_text(json.dumps([record]))
+    (raw / "raw" / "hotpot_train_v1.json").unlink()
+    parsed(raw, "out", capsys, sample={"questions": 1, "distractors": 0})
+    assert [item.item_id for item in read_items(raw / "out" / "items.parquet")] == ["hotpotqa:C#"]
+
+
+def test_the_video_of_a_gold_clip_stays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "raw").mkdir()
+    qa = {"question": "Who?\n(A) a\n(B) b", "answer": "A", "time_reference": "05:10-05:20"}
+    rows = [{"key": key, "qa": [{**qa, "uid": uid}]} for key, uid in (("one#2", "1"), ("other", "2"))]
+    (tmp_path / "raw" / "video_info.meta.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    for row in rows:
+        (tmp_path / "raw" / f"{row['key']}.mp4").touch()
+    spec = json.dumps({"sample": {"questions": 1, "distractors": 0}})
+    assert main(["parse", "lvbench", str(tmp_path / "raw"), "--spec", spec, "--out", str(tmp_path / "out")]) == 0
+    capsys.readouterr()
+    (question,) = read_questions(tmp_path / "out" / "questions.parquet")
+    (item,) = read_items(tmp_path / "out" / "items.parquet")
+    assert question.gold[0].item_id == f"{item.item_id}#1"
 
 
 def config(tmp_path: Path, **sections: object) -> Path:
@@ -123,10 +148,11 @@ def test_the_configuration_hands_each_benchmark_its_sample(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("sections", "key"),
     [
-        ({"sample": {"nq": {"questions": 9}}}, "sample.nq"),
-        ({"sample": {"hotpotqa": {"questions": 0}}}, "sample.hotpotqa.questions"),
+        ({"sample": {"nq": {"questions": 9, "distractors": 0}}}, "sample.nq"),
+        ({"sample": {"hotpotqa": {"questions": 0, "distractors": 5}}}, "sample.hotpotqa.questions"),
+        ({"sample": {"hotpotqa": {"questions": 9}}}, "sample.hotpotqa.distractors"),
         ({"sample": {"hotpotqa": {"distractors": 5}}}, "sample.hotpotqa.questions"),
-        ({"parsing": {"sample": {"questions": 9}}}, "parsing.sample"),
+        ({"parsing": {"sample": {"questions": 9, "distractors": 0}}}, "parsing.sample"),
     ],
 )
 def test_a_wrong_sample_is_refused(tmp_path: Path, sections: dict[str, object], key: str) -> None:

@@ -27,8 +27,8 @@ def command(
         typer.Option(
             help="JSON or @FILE: max_quarantined (0.001, a share of the records of each file), splits ({}, native "
             "split to used split), segment_seconds (30 s), clip_seconds (300 s), sample ({questions: most of a split, "
-            "distractors: items without gold that stay}; all is kept without it), questions (what a sample "
-            "is drawn from: all or with_gold), seed (13, of the sample)."
+            "distractors: items without gold that stay, no default}; all is kept without it), questions (what a "
+            "sample is drawn from: all or with_gold), seed (13, of the sample)."
         ),
     ] = "{}",
 ) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,10 +12,11 @@ from pathlib import Path
 from canopy.contracts import Split
 from canopy.corpora.json_records import records
 from canopy.corpora.quarantine import Ignored
-from canopy.corpora.raw import RawFile
+from canopy.corpora.raw import RawFile, kind_of_path
 from canopy.errors import UserError
 
 _COMPRESSED = re.compile(r"\.(gz|bz2|zst|zstd)$")
+_SHOWN = 3
 _DATA = (".json", ".jsonl", ".tsv", ".csv", ".gz", ".bz2", ".zst", ".zstd", ".parquet")
 _SPLIT_WORDS: dict[str, Split] = {
     "train": "train",
@@ -23,6 +26,8 @@ _SPLIT_WORDS: dict[str, Split] = {
     "val": "dev",
     "test": "test",
 }
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +52,16 @@ class Kind:
 
 @dataclass
 class Found:
-    """The native files under the given paths, by kind, and every file by its plain name."""
+    """The native files under the given paths, by kind, and every file by its plain name.
+
+    Attributes:
+        copies: files left out because the same file, compressed in another way or not at all, lies beside them; each
+            with the one that is read: the plain one, else the first by name.
+    """
 
     kinds: dict[str, list[RawFile]] = field(default_factory=dict)
     by_name: dict[str, Path] = field(default_factory=dict)
+    copies: dict[Path, Path] = field(default_factory=dict)
 
     def of(self, kind: str) -> list[RawFile]:
         """Files of one kind, sorted by path."""
@@ -58,30 +69,40 @@ class Found:
 
 
 def find(benchmark: str, paths: Sequence[Path], kinds: Sequence[Kind]) -> Found:
-    """Recognise files; a folder is searched through, sorted by path.
+    """Recognise files; a folder is searched through, links followed, sorted by path.
 
     Raises:
-        UserError: a path does not exist, a file given by itself is not recognised, or nothing matches.
+        UserError: a path does not exist or is neither a file nor a folder, a folder cannot be read, a name is not
+            UTF-8, a file given by itself is not recognised, a recognised one is a link to nothing, or nothing matches.
     """
     found = Found()
-    seen: set[tuple[str, RawFile]] = set()  # folders of one-record files hold ten thousand
+    seen: set[tuple[str, str]] = set()  # folders of one-record files hold ten thousand
+    broken: list[Path] = []
     for path in paths:
-        if not path.exists():
+        if not os.path.lexists(path):
             raise UserError(f"{path} does not exist: give files or folders of {benchmark} ({_looked_for(kinds)})")
         for file in _walk(path):
-            found.by_name.setdefault(file.name, file)
             kind = _kind_by_name(file, kinds)
+            if not os.path.isfile(file):
+                if kind is not None or file == path:
+                    raise _no_file(file)
+                broken.append(file)
+                continue
+            found.by_name.setdefault(file.name, file)
             if kind is None and file == path and file.suffix.lower() in _DATA:
                 kind = _kind_by_content(benchmark, file, kinds)
             if kind is not None:
-                group = str(file.parent if kind.by_folder else file)
-                raw = RawFile(file, group)
-                if (kind.name, raw) not in seen:
-                    seen.add((kind.name, raw))
-                    found.kinds.setdefault(kind.name, []).append(raw)
+                known = (kind.name, os.path.realpath(file))
+                if known not in seen:
+                    seen.add(known)
+                    group = str(file.parent if kind.by_folder else file)
+                    found.kinds.setdefault(kind.name, []).append(RawFile(file, group))
     if not found.kinds:
         where = ", ".join(str(p) for p in paths)
         raise UserError(f"no {benchmark} files in {where}: looked for {_looked_for(kinds)}, plain or .gz/.bz2/.zst")
+    _leave_copies_out(found)
+    _warn(benchmark, "left out, as the same file lies beside it", [f"{c} ({k.name})" for c, k in found.copies.items()])
+    _warn(benchmark, "left out, as they are not files or link to nothing", [str(file) for file in broken])
     return found
 
 
@@ -118,10 +139,61 @@ def plain_name(path: Path) -> str:
 
 
 def _walk(path: Path) -> Iterator[Path]:
-    if path.is_dir():
-        yield from sorted(p for p in path.rglob("*") if p.is_file() and not p.name.startswith("."))
-    else:
-        yield path
+    """Visible files under a path, sorted, with whatever is no file; a folder that links lead to twice only once."""
+    if not path.is_dir():
+        yield _utf8(path)
+        return
+    files: list[Path] = []
+    start = os.path.realpath(path)
+    visited = {start}
+    for root, folders, names in os.walk(path, onerror=_unreadable, followlinks=True):
+        _utf8(Path(root))
+        for folder in sorted(folders):
+            real = os.path.realpath(os.path.join(root, folder))
+            if real in visited or start.startswith(real + os.sep):
+                folders.remove(folder)
+            visited.add(real)
+        files += [_utf8(Path(root, name)) for name in names if not name.startswith(".")]
+    yield from sorted(files)
+
+
+def _unreadable(error: OSError) -> None:
+    raise UserError(f"cannot read the folder {error.filename}: {error.strerror or error}") from error
+
+
+def _utf8(path: Path) -> Path:
+    try:
+        str(path).encode()
+    except UnicodeEncodeError as error:
+        shown = str(path).encode("utf-8", "backslashreplace").decode()
+        raise UserError(f"the name {shown} is not UTF-8, and items name their files: rename it") from error
+    return path
+
+
+def _no_file(path: Path) -> UserError:
+    try:
+        return UserError(f"{path} is {kind_of_path(path)}, not a file: write its content to a file first")
+    except OSError as error:
+        if os.path.islink(path):
+            return UserError(f"{path} links to {os.readlink(path)}, which is not there: fetch it or remove the link")
+        return UserError(f"cannot read {path}: {error.strerror or error}")
+
+
+def _leave_copies_out(found: Found) -> None:
+    """Keep one of the files that differ in their compression suffix alone."""
+    for name, files in found.kinds.items():
+        kept: dict[Path, RawFile] = {}
+        for file in sorted(files, key=lambda f: (plain_name(f.path) != f.path.name, f.path)):
+            first = kept.setdefault(file.path.with_name(plain_name(file.path)), file)
+            if first is not file:
+                found.copies[file.path] = first.path
+        found.kinds[name] = [file for file in files if file.path not in found.copies]
+
+
+def _warn(benchmark: str, what: str, names: list[str]) -> None:
+    if names:
+        more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+        log.warning("%s: %s: %s%s", benchmark, what, ", ".join(names[:_SHOWN]), more)
 
 
 def _kind_by_name(file: Path, kinds: Sequence[Kind]) -> Kind | None:

@@ -16,6 +16,8 @@ from canopy.corpora.raw import BLOCK, BROKEN, MAX_RECORD_BYTES, RawFile, Record,
 # A string, or a bracket or comma outside of strings. Possessive: a string that is not finished fails at once.
 _STRUCTURE = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[][{},]|"', re.DOTALL)
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
+MAX_DEPTH = 100
+_DEEP = f"brackets nested over {MAX_DEPTH} deep"
 
 
 def records(file: RawFile, quarantine: Quarantine) -> Iterator[Record]:
@@ -23,6 +25,8 @@ def records(file: RawFile, quarantine: Quarantine) -> Iterator[Record]:
     with open_raw(file.path) as stream:
         try:
             head = stream.read1(4096).removeprefix(b"\xef\xbb\xbf").lstrip()
+            while not head and (block := stream.read1(4096)):
+                head = block.lstrip()
         except BROKEN:
             head = b""
     if head.startswith(b"PAR1"):
@@ -64,6 +68,8 @@ def parquet_rows(file: RawFile, quarantine: Quarantine) -> Iterator[Record]:
         while True:
             rows = source.slice(position, 1000).collect().to_dicts()
             if not rows:
+                if not position:
+                    quarantine.cut(file.group, file.path, 0, "the file is empty")
                 return
             for row in rows:
                 quarantine.read(file.group)
@@ -81,6 +87,9 @@ def _element_texts(file: RawFile, quarantine: Quarantine) -> Iterator[str]:
         if scanner.fault:
             break
     fault = scanner.fault or scanner.unfinished
+    # A file that is one record may have no entries: a page without links, for instance.
+    if not fault and not scanner.count and not (scanner.is_object and file.group != str(file.path)):
+        fault = "the file is empty: a list or an object without entries"
     if fault:
         quarantine.cut(file.group, file.path, scanner.count, fault, scanner.rest)
 
@@ -104,6 +113,11 @@ class _Scanner:
         if not self._opened:
             return "the file is empty"
         return "" if self._ended else "the file ends inside this record"
+
+    @property
+    def is_object(self) -> bool:
+        """Whether the file is one object rather than a list."""
+        return self._opened == "{"
 
     @property
     def rest(self) -> str:
@@ -169,18 +183,46 @@ def _text_blocks(file: RawFile, quarantine: Quarantine) -> Iterator[str]:
 def _loads(text: str, file: RawFile, place: int | str, quarantine: Quarantine) -> Any:
     """The value of a JSON text, or None after setting it apart (`null` is no record either)."""
     try:
-        if _SURROGATE.search(text):
-            raise ValueError("not UTF-8")
         value = json.loads(text)
-        if value is None:
-            raise ValueError("null instead of a record")
-        if "\\ud" in text or "\\uD" in text:
-            json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        reason = "half of a surrogate pair in a string"
-    except (ValueError, RecursionError) as error:
-        reason = f"not JSON: {error}" if str(error) != "not UTF-8" else "not UTF-8"
-    else:
+        reason = _reason_against(text, value)
+    except json.JSONDecodeError as error:
+        reason = f"not JSON: {error}"
+    except RecursionError:
+        reason = _DEEP
+    except ValueError as error:  # Python's limit on digits
+        reason = f"a number that is too long to read: {error}"
+    if not reason:
         return value
+    if _SURROGATE.search(text):
+        reason = "not UTF-8"
     quarantine.add(file.group, file.path, place, reason, text[:EXCERPT].lstrip(":"))
     return None
+
+
+def _reason_against(text: str, value: Any) -> str:
+    """Why a JSON text's value is no record, or an empty string."""
+    if value is None:
+        return "not JSON: null instead of a record"
+    if _too_deep(text, value):
+        return _DEEP
+    if _SURROGATE.search(text):
+        return "not UTF-8"
+    if "\\ud" in text or "\\uD" in text:
+        try:
+            json.dumps(value, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            return "half of a surrogate pair in a string"
+    return ""
+
+
+def _too_deep(text: str, value: Any) -> bool:
+    """Whether a value is nested so deeply that writing it out again may fail."""
+    if text.count("[") + text.count("{") <= MAX_DEPTH:
+        return False
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        inner = (child for one in level for child in (one.values() if isinstance(one, dict) else one))
+        level = [child for child in inner if isinstance(child, dict | list)]
+        if not level:
+            return False
+    return True

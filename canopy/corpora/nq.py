@@ -6,11 +6,11 @@ Sources: google-research-datasets/natural-questions `nq_open`, facebookresearch/
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from canopy.contracts import Question, Split
@@ -18,11 +18,12 @@ from canopy.corpora.files import Found, Kind, plain_name, split_of, used_split
 from canopy.corpora.json_records import records
 from canopy.corpora.native import Fault, GoldList, guarded, listed, obj, strings, text, text_item, to_json
 from canopy.corpora.quarantine import Ignored
-from canopy.corpora.raw import RawFile, Record, lines, tsv_rows
+from canopy.corpora.raw import RawFile, Record
 from canopy.corpora.seen import Seen, SeenNumbers
 from canopy.corpora.sink import Sink
+from canopy.corpora.tsv import tsv_rows
 from canopy.settings.corpora import ParseSettings
-from canopy.text.answers import units_with_answer
+from canopy.text.answers import answers_of_literal, units_with_answer
 from canopy.text.sentences import sentence_spans
 
 KINDS = (
@@ -33,6 +34,10 @@ KINDS = (
 )
 _HEADER = ["id", "text", "title"]
 _GOLD_SCORE = 1000
+_CONTEXTS = ("positive_ctxs", "negative_ctxs", "hard_negative_ctxs")
+# Spellings of quotes, dashes and brackets, the Penn Treebank's among them: to one.
+_SPELLINGS = str.maketrans("‘’`´“”‐‑–—", "'" * 4 + '"' * 2 + "-" * 4)  # noqa: RUF001
+_TOKENS = (("''", '"'), ("-lrb-", "("), ("-rrb-", ")"))
 
 
 def parse(found: Found, settings: ParseSettings, sink: Sink) -> None:
@@ -46,6 +51,7 @@ class _Parser:
         self.sink = sink
         self.passages = _Passages()
         self.questions = Seen()
+        self.inside = {kind.name: Seen() for kind in KINDS}  # questions of one kind of file with answers and gold
         self.qids: set[str] = set()
         self.open: dict[str, tuple[str, list[str]]] = {}
 
@@ -57,9 +63,11 @@ class _Parser:
             with_gold.add(split_of(file.path))
             guarded(file, records(file, self.sink.quarantine), self.sink, self._biencoder)
         for file in found.of("open"):  # its faults are known from collecting the answers
-            self._plain_questions(file, records(file, Ignored()), with_gold)
+            use = partial(self._plain, "open", with_gold)
+            guarded(file, records(file, Ignored()), self.sink, use)
         for file in found.of("qas"):
-            self._plain_questions(file, _qas(file, self.sink), with_gold)
+            use = partial(self._plain, "qas", with_gold)
+            guarded(file, _qas(file, self.sink), self.sink, use)
         for file in found.of("passages"):
             self._tsv(file)
 
@@ -71,12 +79,9 @@ class _Parser:
         raw = obj(record.value)
         question = text(raw, "question")
         answers = strings(listed(raw, "answers"), "`answers`")
-        contexts = {
-            part: [_context(c) for c in raw.get(part) or ()]
-            for part in ("positive_ctxs", "negative_ctxs", "hard_negative_ctxs")
-        }
+        contexts = {part: [_context(c) for c in _contexts(raw, part)] for part in _CONTEXTS}
         gold = GoldList()
-        for native, _, content in _gold_contexts(raw.get("positive_ctxs") or []):
+        for native, _, content in _gold_contexts(_contexts(raw, "positive_ctxs")):
             units = units_with_answer(content, sentence_spans(content), answers)
             gold.add(f"nq:{native}", units if content.strip() else ())
         if not contexts["positive_ctxs"]:
@@ -84,35 +89,34 @@ class _Parser:
         for native, title, content in (c for part in contexts.values() for c in part):
             self._passage(file, record, native, title, content)
         written = self.open.get(_signature(question), (question, answers))
-        self._question(raw, *written, split_of(file.path), gold)
+        self._question("biencoder", file, record, *written, split_of(file.path), gold)
 
     def _passage(self, file: RawFile, record: Record, native: str, title: str, content: str) -> None:
         if self.passages.add(native):
             text_item(self.sink, file, record, f"nq:{native}", title, content, doc_id=f"nq:{title or native}")
 
-    def _plain_questions(self, file: RawFile, rows: Iterable[Record], with_gold: set[Split]) -> None:
-        # The open-domain papers test on NQ-open's dev file (DPR's nq-test.qa.csv holds the same 3,610 questions);
-        # their dev questions are a part of NQ-open's train file.
-        name = plain_name(file.path).lower()
-        split: Split = "test" if re.match(r"nq[-_]open\.dev", name) else split_of(file.path)
-        for record in rows:
-            try:
-                question, answers = _open_question(record)
-            except Fault:
-                continue
-            if split in with_gold:
-                self.sink.facts["questions left out, their split is defined by DPR records"] += 1
-            else:
-                self._question(record.value, question, answers, split, GoldList())
+    def _plain(self, kind: str, with_gold: set[Split], file: RawFile, record: Record) -> None:
+        try:
+            question, answers = _open_question(record)
+        except Fault:
+            return  # recorded by the first pass
+        split = _split(file)
+        if split in with_gold:
+            self.sink.facts["questions left out, their split is defined by DPR records"] += 1
+        else:
+            self._question(kind, file, record, question, answers, split, GoldList())
 
-    def _question(self, raw: dict[str, Any], question: str, answers: list[str], split: Split, gold: GoldList) -> None:
-        if self.questions.add(_signature(question)) != "new":
+    def _question(
+        self, kind: str, file: RawFile, record: Record, question: str, answers: list[str], split: Split, gold: GoldList
+    ) -> None:
+        native = _native_id(record.value)
+        qid = f"nq:{native or hashlib.sha256(question.encode()).hexdigest()[:16]}"
+        if not self._is_first(kind, file, record, question, answers, gold):
             self.sink.facts["repeated questions"] += 1
             return
-        native = raw.get("id") or raw.get("qid") or raw.get("question_id")
-        qid = f"nq:{native or hashlib.sha256(question.encode()).hexdigest()[:16]}"
         if qid in self.qids:
             raise Fault(f"the id {qid} is used by another question")
+        self.questions.add(_signature(question), _said(answers))
         self.qids.add(qid)
         self.sink.question(
             Question(
@@ -125,9 +129,26 @@ class _Parser:
                 answer_kind="span",
                 gold=gold.gold(),
                 gold_missing=gold.missing,
-                native=to_json({"question": raw["question"]}),
+                native=to_json({"question": record.value["question"]}),
             )
         )
+
+    def _is_first(
+        self, kind: str, file: RawFile, record: Record, question: str, answers: list[str], gold: GoldList
+    ) -> bool:
+        """Whether a question is new; a file of another kind may know other answers, the first ones read stand."""
+        signature, said = _signature(question), _said(answers)
+        inside = self.inside[kind]
+        unanswered = not answers and inside.has(signature)  # EfficientQA's files without annotations repeat the others
+        evidence = sorted((g.item_id, g.units) for g in gold.gold())
+        if not unanswered and inside.add(signature, to_json([said, evidence])) == "different":
+            raise Fault("the question is repeated with other answers or other gold passages")
+        if not self.questions.has(signature):
+            return True
+        if answers and self.questions.add(signature, said) == "different":
+            kept = "repeated question with other answers, those of the first file stand"
+            self.sink.quarantine.notice(kept, file.path, record.place, question)
+        return False
 
     def _tsv(self, file: RawFile) -> None:
         inside = _Passages()
@@ -136,6 +157,8 @@ class _Parser:
             if len(row) != len(_HEADER):
                 reason = f"{len(row)} columns instead of id, text, title"
                 self.sink.quarantine.add(file.group, file.path, number, reason, record.value)
+            elif not row[0].strip():
+                self.sink.quarantine.add(file.group, file.path, number, "`id` is empty", record.value)
             elif not inside.add(row[0]):
                 self.sink.quarantine.add(file.group, file.path, number, f"the id {row[0]} is repeated", record.value)
             else:
@@ -160,7 +183,18 @@ def _context(raw: Any) -> tuple[str, str, str]:
     content = context.get("text")
     if not isinstance(content, str):
         raise Fault("`text` of a context is not a string")
-    return text(context, "passage_id", "psg_id", "id"), str(context.get("title") or ""), content.strip('"')
+    title = context.get("title") or ""
+    title = title if isinstance(title, str) else text(context, "title")
+    return text(context, "passage_id", "psg_id", "id"), title, content.strip('"')
+
+
+def _contexts(raw: dict[str, Any], part: str) -> list[Any]:
+    return [] if raw.get(part) is None else listed(raw, part)
+
+
+def _native_id(raw: dict[str, Any]) -> str:
+    """The record's own id, or an empty string."""
+    return next((text(raw, key) for key in ("id", "qid", "question_id") if raw.get(key)), "")
 
 
 def _gold_contexts(positive: list[Any]) -> list[tuple[str, str, str]]:
@@ -174,7 +208,7 @@ def _gold_contexts(positive: list[Any]) -> list[tuple[str, str, str]]:
 def _number(context: Any, key: str) -> float | None:
     try:
         return float(obj(context, "a context").get(key))  # type: ignore[arg-type]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
 
 
@@ -187,24 +221,29 @@ def _open_question(record: Record) -> tuple[str, list[str]]:
 
 def _qas(file: RawFile, sink: Sink) -> Iterator[Record]:
     """Questions of DPR's two-column files: question, tab, Python list literal of answers."""
-    for number, line in lines(file, sink.quarantine):
-        sink.quarantine.read(file.group)
-        question, tab, literal = line.partition("\t")
+    for number, row in tsv_rows(file, sink.quarantine):
         try:
-            if not tab:
-                raise ValueError("no tab between question and answers")
-            # The column may be quoted as CSV, inner quotes doubled.
-            if literal.startswith('"') and literal.endswith('"'):
-                literal = literal[1:-1].replace('""', '"')
-            answers = ast.literal_eval(literal.strip())
-            if not question.strip() or not isinstance(answers, list):
-                raise ValueError("an empty question, or answers that are not a list")
-        except (ValueError, SyntaxError, MemoryError, RecursionError) as error:
-            sink.quarantine.add(file.group, file.path, number, f"not a question and a list literal: {error}", line)
-            continue
-        yield Record(number, {"question": question, "answer": [str(a) for a in answers]})
+            if len(row) != 2 or not row[0].strip():
+                raise ValueError(f"not a question, a tab and a list of answers, but {len(row)} columns")
+            yield Record(number, {"question": row[0], "answer": answers_of_literal(row[1])})
+        except ValueError as error:
+            sink.quarantine.add(file.group, file.path, number, str(error), "\t".join(row))
+
+
+def _split(file: RawFile) -> Split:
+    # The open-domain papers test on NQ-open's dev file (DPR's nq-test.qa.csv holds the same 3,610 questions);
+    # their dev questions are a part of NQ-open's train file.
+    return "test" if re.match(r"nq[-_]open\.dev", plain_name(file.path).lower()) else split_of(file.path)
+
+
+def _said(answers: list[str]) -> str:
+    return to_json(sorted({_signature(answer) for answer in answers}))
 
 
 def _signature(question: str) -> str:
-    """A question without case, spaces, punctuation: DPR's tokenized questions and NQ-open's agree in it."""
-    return "".join(c for c in unicodedata.normalize("NFKC", question).casefold() if c.isalnum())
+    """A question without case, spaces and its question mark: DPR's tokenized questions and NQ-open's agree in it."""
+    plain = unicodedata.normalize("NFKC", question.translate(_SPELLINGS)).casefold()
+    plain = "".join(c for c in plain if c.isprintable() and not c.isspace())
+    for token, sign in _TOKENS:
+        plain = plain.replace(token, sign)
+    return plain.rstrip("?") or plain

@@ -62,6 +62,8 @@ def run(benchmark: str, paths: Sequence[Path], settings: ParseSettings, out: Pat
     with artefacts.build(out, "parse", {"benchmark": benchmark, **settings.model_dump(mode="json")}, files) as artefact:
         sink = Sink(artefact.path)
         try:
+            for copy, kept in found.copies.items():
+                sink.quarantine.notice("file left out, the same file lies beside it", copy, 0, kept.name)
             parser(found, settings, sink)
         finally:
             sink.close()

@@ -7,15 +7,15 @@ break is recorded as a cut.
 from __future__ import annotations
 
 import bz2
-import csv
 import gzip
 import io
 import lzma
-import re
+import os
+import stat
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple, Protocol
 
 import zstandard
 
@@ -26,6 +26,8 @@ MAX_RECORD_BYTES = 16 * 2**20
 BLOCK = 2**20
 BROKEN = (EOFError, OSError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
 _WIDE_BOMS = (b"\xff\xfe", b"\xfe\xff")
+_ZSTD_SKIPPED = tuple(bytes([first]) for first in range(0x50, 0x60))
+_PACKED = 2**12  # bytes unpacked at once: at most about 100 MB of either format
 
 
 class Record(NamedTuple):
@@ -46,9 +48,11 @@ def open_raw(path: Path) -> io.BufferedIOBase:
     """Open a file for reading its plain bytes; compression is told from the content, not from the name.
 
     Raises:
-        UserError: the file cannot be opened.
+        UserError: the file cannot be opened, or is none (a pipe or a device would keep the program waiting).
     """
     try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise UserError(f"cannot read {path}: {kind_of_path(path)}, not a file: write its content to a file first")
         stream = path.open("rb")
         magic = stream.read(4)
         stream.seek(0)
@@ -57,18 +61,36 @@ def open_raw(path: Path) -> io.BufferedIOBase:
     if magic.startswith(b"\x1f\x8b"):
         return gzip.open(stream)
     if magic.startswith(b"BZh"):
-        return bz2.open(stream)
-    if magic == b"\x28\xb5\x2f\xfd":
-        return io.BufferedReader(_Zstd(stream), BLOCK)
+        return io.BufferedReader(_Frames(stream, bz2.BZ2Decompressor), BLOCK)
+    if magic == b"\x28\xb5\x2f\xfd" or (magic[:1] in _ZSTD_SKIPPED and magic[1:] == b"\x2a\x4d\x18"):
+        return io.BufferedReader(_Frames(stream, lambda: zstandard.ZstdDecompressor().decompressobj()), BLOCK)
     return stream
 
 
-class _Zstd(io.RawIOBase):
-    """Zstandard frames one after another; unlike the library's own reader it notices a frame without an end."""
+def kind_of_path(path: Path) -> str:
+    """What a path is, for messages: a file, a folder, a pipe, a socket or a device."""
+    kinds = {stat.S_IFREG: "a file", stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
+    return kinds.get(stat.S_IFMT(os.stat(path).st_mode), "a device")
 
-    def __init__(self, stream: BinaryIO) -> None:
+
+class _Decompressor(Protocol):
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    def decompress(self, data: bytes, /) -> bytes: ...
+
+
+class _Frames(io.RawIOBase):
+    """Compressed frames one after another.
+
+    Unlike the libraries' own readers it notices a frame without an end, and bytes after the last frame that are none.
+    """
+
+    def __init__(self, stream: BinaryIO, new: Callable[[], _Decompressor]) -> None:
         self._stream = stream
-        self._frame = zstandard.ZstdDecompressor().decompressobj()
+        self._new = new
+        self._frame = new()
         self._started = False
         self._ready = b""
 
@@ -79,8 +101,8 @@ class _Zstd(io.RawIOBase):
         while not self._ready:
             block = self._frame.unused_data if self._frame.eof else b""
             if self._frame.eof:
-                self._frame, self._started = zstandard.ZstdDecompressor().decompressobj(), False
-            block = block or self._stream.read(2**16)
+                self._frame, self._started = self._new(), False
+            block = block or self._stream.read(_PACKED)
             if not block:
                 if self._started:
                     raise EOFError("compressed file ended before the end of its last frame")
@@ -91,13 +113,18 @@ class _Zstd(io.RawIOBase):
         buffer[:count], self._ready = self._ready[:count], self._ready[count:]
         return count
 
+    def close(self) -> None:
+        self._stream.close()
+        super().close()
 
-def lines(file: RawFile, quarantine: Quarantine) -> Iterator[tuple[int, str]]:
-    """Lines of a UTF-8 file, numbered from 1, without line ends or a byte order mark; empty lines are left out.
+
+def lines(file: RawFile, quarantine: Quarantine, blank: bool = False) -> Iterator[tuple[int, str]]:
+    """Lines of a UTF-8 file, numbered from 1, without line ends or a byte order mark; empty ones only if ``blank``.
 
     Lines that are not UTF-8 or longer than :data:`MAX_RECORD_BYTES` go to the quarantine.
     """
     number = 0
+    empty = True
     with open_raw(file.path) as stream:
         while True:
             try:
@@ -119,6 +146,7 @@ def lines(file: RawFile, quarantine: Quarantine) -> Iterator[tuple[int, str]]:
                     quarantine.cut(file.group, file.path, 1, "the file is UTF-16, not UTF-8: convert it")
                     return
                 raw = raw.removeprefix(b"\xef\xbb\xbf")
+            empty = empty and not raw.strip()
             if length > MAX_RECORD_BYTES:
                 reason = f"line of {length:,} bytes, over the limit of {MAX_RECORD_BYTES:,}"
                 quarantine.read(file.group)
@@ -131,54 +159,7 @@ def lines(file: RawFile, quarantine: Quarantine) -> Iterator[tuple[int, str]]:
                 where = raw[max(error.start - 20, 0) : error.start + 80].decode("utf-8", "replace")
                 quarantine.add(file.group, file.path, number, f"not UTF-8 at byte {error.start} of the line", where)
                 continue
-            if text.strip():
+            if blank or text.strip():
                 yield number, text
-    if number == 0:
+    if empty:
         quarantine.cut(file.group, file.path, 0, "the file is empty")
-
-
-def tsv_rows(file: RawFile, quarantine: Quarantine, header: list[str] | None = None) -> Iterator[tuple[int, list[str]]]:
-    """Rows of a tab-separated file with double-quote quoting, numbered by their first line; without the header.
-
-    A quoted field may go over several lines. A quote that is never closed would swallow the rest of the file, so a
-    row over 64 KiB is quarantined and reading goes on after its first line.
-    """
-    pending: list[str] = []
-    first = size = 0
-    for number, text in lines(file, quarantine):
-        first = first if pending else number
-        pending.append(text)
-        size += len(text)
-        if _quotes_open(pending) and size <= 2**16:
-            continue
-        if first == 1 and text.split("\t") == header:
-            pending, size = [], 0
-            continue
-        quarantine.read(file.group)
-        if _quotes_open(pending):
-            quarantine.add(file.group, file.path, first, "a quoted field is never closed", pending[0])
-            for offset, line in enumerate(pending[1:], start=1):
-                quarantine.read(file.group)
-                yield first + offset, next(csv.reader([line], delimiter="\t"))
-        else:
-            yield first, next(csv.reader(["\n".join(pending)], delimiter="\t"))
-        pending, size = [], 0
-    if pending:
-        quarantine.read(file.group)
-        quarantine.add(file.group, file.path, first, "a quoted field is never closed", pending[0])
-
-
-_FIELD = re.compile(r'(?:"[^"]*+(?:""[^"]*+)*+"[^\t]*+|[^"\t][^\t]*+|)(?:\t|$)')
-
-
-def _quotes_open(pending: list[str]) -> bool:
-    text = pending[0] if len(pending) == 1 else "\n".join(pending)
-    if '"' not in text:
-        return False
-    position = 0
-    while position < len(text):
-        field = _FIELD.match(text, position)
-        if field is None:
-            return True
-        position = field.end()
-    return False

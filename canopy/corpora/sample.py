@@ -33,8 +33,9 @@ def take_sample(directory: Path, settings: SampleSettings, seed: int, with_gold:
     """
     questions, left_out = _sampled_questions(directory / "questions.parquet", settings.questions, seed, with_gold)
     gold = {one["item_id"] for row in questions["gold"] for one in row}
+    videos = _videos(directory / "items.parquet")
     # Gold of a video names a clip, which the video stage makes of the whole.
-    gold |= {item_id.rpartition("#")[0] for item_id in gold}
+    gold |= {item_id.rpartition("#")[0] for item_id in gold} & videos
     others = (item_id for item_id in _ids(directory / "items.parquet") if item_id not in gold)
     wanted = gold.union(nsmallest(settings.distractors, others, key=_rank(seed)))
     items = _keep(directory / "items.parquet", wanted)
@@ -68,6 +69,10 @@ def _rank(seed: int) -> Callable[[str], bytes]:
 def _ids(path: Path) -> Iterator[str]:
     for batch in pl.scan_parquet(path).select("item_id").collect_batches(chunk_size=_IDS):
         yield from batch["item_id"]
+
+
+def _videos(path: Path) -> set[str]:
+    return set(pl.scan_parquet(path).filter(pl.col("modality") == "video").select("item_id").collect()["item_id"])
 
 
 def _keep(path: Path, wanted: set[str]) -> int:

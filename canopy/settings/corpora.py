@@ -31,7 +31,7 @@ class SampleSettings(Settings):
     """A part of a benchmark that fits a small machine; every gold item of its questions stays."""
 
     questions: int = Field(ge=1, description="most questions of a split")
-    distractors: int = Field(0, ge=0, description="items without gold that stay, drawn from the seed")
+    distractors: int = Field(ge=0, description="items without gold that stay, drawn from the seed; 0 keeps gold alone")
 
 
 class ParseSettings(Settings):

@@ -1,9 +1,11 @@
-"""Where an answer stands in a text: DPR's rule for "has answer"."""
+"""Answers: DPR's way of writing them down, and its rule for where one stands in a text ("has answer")."""
 
 from __future__ import annotations
 
+import ast
 import bisect
 import unicodedata
+import warnings
 from collections.abc import Iterable, Sequence
 
 import regex  # type: ignore[import-untyped]
@@ -12,6 +14,32 @@ from canopy.contracts import Span
 
 # DPR's SimpleTokenizer: runs of letters, numbers and marks; or any other single visible character.
 _TOKEN = regex.compile(r"[\p{L}\p{N}\p{M}]+|[^\p{Z}\p{C}]")
+
+
+def answers_of_literal(literal: str) -> list[str]:
+    """The answers that DPR's ``*.qa.csv`` files write as a Python list of strings; nothing is evaluated.
+
+    Raises:
+        ValueError: it is not a list literal, or an entry is not a string or cannot be written as UTF-8.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)  # an unknown escape such as \\d stands for itself
+            warnings.simplefilter("ignore", DeprecationWarning)
+            answers = ast.literal_eval(literal.strip())
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError) as error:
+        why = str(error) or type(error).__name__
+        raise ValueError(f"the answers are not a Python list of strings ({why})") from error
+    if not isinstance(answers, list):
+        raise ValueError(f"the answers are a Python {type(answers).__name__}, not a list of strings")
+    for answer in answers:
+        if not isinstance(answer, str):
+            raise ValueError(f"an answer is a Python {type(answer).__name__}, not a string")
+        try:
+            answer.encode()
+        except UnicodeEncodeError as error:
+            raise ValueError(f"the answer {answer!r} holds half of a surrogate pair") from error
+    return answers
 
 
 def answer_tokens(text: str) -> list[str]:
