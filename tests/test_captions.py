@@ -86,7 +86,7 @@ def test_the_whole_mini_corpus_needs_no_such_words(table: str) -> None:
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"sample": {"nq": {"questions": 2}}}, "0 distractors of NQ; HotpotQA and LVBench whole."),
+        ({"sample": {"nq": {"questions": 2, "distractors": 0}}}, "0 distractors of NQ; HotpotQA and LVBench whole."),
         ({"reader": {"adapter": "none"}}, "Reader: smollm2-135m-instruct without an adapter."),
         ({"reader": {"adapter": "raw/nq"}}, "Reader: smollm2-135m-instruct with the adapter in raw/nq."),
         ({"parsing": {"splits": {"dev": "train"}}}, "Native dev questions serve as train questions."),

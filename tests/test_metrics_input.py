@@ -180,19 +180,19 @@ def test_any_field_of_any_kind_scores_or_is_refused(
 @pytest.mark.parametrize(
     ("literal", "message"),
     [
-        ("'Bob'", "not a list but a str"),
-        ("('Bob', 'Al')", "not a list but a tuple"),
-        ("{'Bob': 1}", "not a list but a dict"),
-        ("1", "not a list but a int"),
-        ("['Bob', 1]", "an entry of `answers` is 1"),
-        ("[['Bob']]", "an entry of `answers` is ['Bob']"),
-        ("[None]", "an entry of `answers` is None"),
+        ("'Bob'", "a Python str, not a list of strings"),
+        ("('Bob', 'Al')", "a Python tuple, not a list"),
+        ("{'Bob': 1}", "a Python dict, not a list"),
+        ("1", "a Python int, not a list"),
+        ("['Bob', 1]", "an answer is a Python int"),
+        ("[['Bob']]", "an answer is a Python list"),
+        ("[None]", "an answer is a Python NoneType"),
         (r"['\ud800']", "half of a surrogate pair"),
-        ("-" * 50_000, "not a Python list literal"),
-        ("[" * 50_000, "not a Python list literal"),
-        (f"[{LONG}]", "not a Python list literal"),
-        ("{[]: 1}", "not a Python list literal"),
-        ("[f()]", "not a Python list literal"),
+        ("-" * 50_000, "not a Python list of strings"),
+        ("[" * 50_000, "not a Python list of strings"),
+        (f"[{LONG}]", "not a Python list of strings"),
+        ("{[]: 1}", "not a Python list of strings"),
+        ("[f()]", "not a Python list of strings"),
         ("['Bob']\tmore", "3 columns"),
     ],
 )
@@ -248,5 +248,5 @@ def test_repeated_key_in_a_large_file_is_found_at_once(tmp_path: Path) -> None:
 def test_folder_or_pipe_instead_of_a_file(tmp_path: Path, make: Callable[[Path], None]) -> None:
     make(tmp_path / "odd")
     (tmp_path / "gold.json").write_text(json.dumps(GOLD["lvbench"]), encoding="utf-8")
-    with pytest.raises(UserError, match="odd is a folder, a pipe or a device"):
+    with pytest.raises(UserError, match="odd: a (folder|pipe), not a file"):
         score("lvbench", tmp_path / "gold.json", tmp_path / "odd")

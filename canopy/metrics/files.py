@@ -23,8 +23,6 @@ def read_text(path: Path) -> str:
         UserError: it is missing, no regular file (a pipe would be waited for), truncated or not UTF-8.
     """
     try:
-        if path.exists() and not path.is_file():
-            raise UserError(f"{path} is a folder, a pipe or a device: give a file")
         with open_raw(path) as stream:
             return stream.read().decode("utf-8-sig")
     except (*BROKEN, UnicodeDecodeError) as error:

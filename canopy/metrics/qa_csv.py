@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 import csv
 import io
 import sys
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +13,7 @@ from typing import Any
 from canopy.errors import UserError
 from canopy.metrics.fields import shown
 from canopy.metrics.files import read_text
+from canopy.text.answers import answers_of_literal
 
 
 def read_qa_csv(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -39,20 +38,14 @@ def read_qa_csv(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
             continue
         if len(row) != 2:
             raise UserError(f"{where}: not a question, a tab and a list of answers, but {len(row)} columns")
-        yield where, {"question": row[0], "answers": _list_literal(row[1], where)}
+        yield where, {"question": row[0], "answers": _answers(row[1], where)}
 
 
-def _list_literal(literal: str, where: str) -> list[Any]:
+def _answers(literal: str, where: str) -> list[str]:
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # an unknown escape such as \d stands for itself
-            value = ast.literal_eval(literal.strip())
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError) as error:
-        why = str(error) or "brackets or signs are nested too deeply"
-        raise UserError(f"{where}: the answers {shown(literal)} are not a Python list literal ({why})") from error
-    if not isinstance(value, list):
-        raise UserError(f"{where}: the answers {shown(literal)} are not a list but a {type(value).__name__}")
-    return value
+        return answers_of_literal(literal)
+    except ValueError as error:
+        raise UserError(f"{where}: {error}, but {shown(literal)}") from error
 
 
 @contextmanager
