@@ -106,6 +106,7 @@ EDITS = [
     # Captions give k.
     Edit("k, the items retrieved a round", {TINY: ("k: 2", "k: 3")}, {"run": 6, "metrics": 3, "table": 7}),
     Edit("The number of run shards", {TINY: ("runs: 2", "runs: 3")}, {"run": 9, "metrics": 3, "table": SCORED}),
+    Edit("What jobs use of the machine", {TINY: ("retrieval:", "jobs: {threads: 2, mem_mb: 4000}\nretrieval:")}, {}),
     Edit(
         "The number of embedding shards",
         {TINY: ("embeddings: 2", "embeddings: 3")},

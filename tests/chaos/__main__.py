@@ -108,7 +108,9 @@ class Chaos:
             words = said.read()
         if code:
             raise SystemExit(f"the workflow failed with exit code {code}:\n{words[-6000:]}")
-        self.report.jobs_started.update(rule for rule in re.findall(r"^rule (\w+):", words, re.M) if rule in NEEDED)
+        self.report.jobs_started.update(
+            rule for rule in re.findall(r"^(?:local)?rule (\w+):", words, re.M) if rule in NEEDED
+        )
         self.count_parts()
         return code == 0
 
