@@ -130,6 +130,16 @@ def test_an_edit_reruns_what_it_can_change_and_nothing_else(finished: Path, edit
             restore()
 
 
+@pytest.mark.e2e
+def test_a_shard_whose_folder_was_removed_is_embedded_again_alone(finished: Path) -> None:
+    shard = finished / "results" / "tiny" / "embeddings" / "shard-1"
+    away = shard.rename(finished / "away")
+    try:
+        assert planned(finished) == {"embed": 1, "index": 1, "run": 6, "metrics": 3, "table": SCORED}
+    finally:
+        away.rename(shard)
+
+
 def test_the_page_tells_what_is_measured() -> None:
     lines = (ROOT / "docs" / "reruns.md").read_text(encoding="utf-8").splitlines()
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]
