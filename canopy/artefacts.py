@@ -132,6 +132,24 @@ def read_manifest(directory: Path) -> dict[str, Any]:
     return manifest
 
 
+def check_files(directory: Path, names: Sequence[str]) -> None:
+    """Check files of a finished artefact against the checksums in its manifest; reads them whole.
+
+    Raises:
+        UserError: a file is missing, cut off or altered.
+    """
+    noted = read_manifest(directory)["files"]
+    for name in names:
+        path = directory / name
+        if not path.is_file() or sha256_file(path) != noted.get(name):
+            raise altered(path)
+
+
+def altered(path: Path) -> UserError:
+    """The error to raise for a file that is not as its stage wrote it."""
+    return UserError(f"{path} is not as it was written: remove the folder {path.parent} and run snakemake again")
+
+
 def content_id(path: Path) -> str:
     """Content hash of a file, or, for an artefact directory, the hash of its files' hashes."""
     if path.is_dir():

@@ -16,3 +16,7 @@ class ConfigError(UserError):
 
 class StageStopped(UserError):
     """A stage refused to go on, for example because too many records were quarantined."""
+
+
+class Stopped(BaseException):
+    """The process was told to end by SIGTERM, as Slurm does before a time limit. No ``except Exception`` sees it."""

@@ -31,6 +31,8 @@ PAIR_SCHEMA: dict[str, Any] = {
     "label": pl.String,
 }
 DESCEND, STAY = "descend", "stay"
+# Rows go into frames in between: as Python objects they take several times the memory.
+_ROWS_AT_ONCE = 50_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,7 @@ def run(corpus: Path, settings: PreferenceSettings, out: Path) -> None:
     questions = read_questions(corpus / "questions.parquet")
     items = gold_items(corpus, questions)
     rows: list[dict[str, Any]] = []
+    blocks: list[pl.DataFrame] = []
     fates: Counter[tuple[str, str, str]] = Counter()
     with build(out, "preferences", settings.model_dump(mode="json"), [corpus]) as artefact:
         for question in track(questions, "mining preferences"):
@@ -66,7 +69,10 @@ def run(corpus: Path, settings: PreferenceSettings, out: Path) -> None:
                 fate = "not_in_corpus" if item is None else _fate(gold, item, bool(own))
                 fates[question.benchmark, question.split, fate] += 1
                 rows += own
-        frame = pl.DataFrame(rows, schema=PAIR_SCHEMA)
+            if len(rows) >= _ROWS_AT_ONCE:
+                blocks.append(pl.DataFrame(rows, schema=PAIR_SCHEMA))
+                rows.clear()
+        frame = pl.concat([*blocks, pl.DataFrame(rows, schema=PAIR_SCHEMA)], rechunk=True)
         frame.write_parquet(artefact.path / PAIRS_FILE)
         labels = frame.group_by("split", "label").len().sort("split", "label").rows()
         artefact.facts |= {

@@ -14,9 +14,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent
 PACKAGE = ROOT.name
-# Modules that change no result: the version, the command line's frame, progress bars. Templates and
-# weights are left to the specs, which name only those that a job uses.
-EXCLUDED = frozenset({PACKAGE, f"{PACKAGE}.cli", f"{PACKAGE}.progress"})
+# Modules that change no result: the version, the command line's frame, progress bars, and this one, which
+# makes the keys of journals. Templates and weights are left to the specs, which name only those that a job uses.
+EXCLUDED = frozenset({PACKAGE, f"{PACKAGE}.cli", f"{PACKAGE}.progress", f"{PACKAGE}.provenance"})
 _DATA_ELSEWHERE = frozenset({f"{PACKAGE}.prompts", f"{PACKAGE}.models"})
 _DISPLAY_KEYWORDS = frozenset({"help", "description"})
 # Values of settings reach a stage through its spec, so a field there is no code of the stage.

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from canopy.artefacts import read_manifest
+from canopy.artefacts import altered, check_files, read_manifest
 from canopy.contracts import read_frame
 from canopy.errors import UserError
 
@@ -52,11 +52,16 @@ class Shards:
         return chosen, np.concatenate(parts)
 
 
-def open_shards(directories: Sequence[Path]) -> Shards:
-    """Open shards after checking that they are all there, once each, and made alike.
+def open_shards(directories: Sequence[Path], verify: bool = True) -> Shards:
+    """Open shards after checking that they are all there, once each, made alike, and as they were written.
+
+    Args:
+        directories: of all shards, in any order.
+        verify: compare the files with the checksums in the manifests, for which they are read whole. Where
+            several jobs open the same shards, it is enough that one of them does.
 
     Raises:
-        UserError: they are not; the message names the directory.
+        UserError: they are not; the message names the directory or file.
     """
     facts = {directory: read_manifest(directory)["facts"] for directory in directories}
     ordered = sorted(directories, key=lambda directory: int(facts[directory]["shard"]))
@@ -72,8 +77,10 @@ def open_shards(directories: Sequence[Path]) -> Shards:
                 f"{directory} was made with encoder {own['encoder']} ({own['dim']} dimensions, {own['shards']} shards)"
                 f", {ordered[0]} with {first['encoder']} ({first['dim']}, {first['shards']}): run `canopy embed` again"
             )
+        if verify:
+            check_files(directory, (VECTORS_FILE, IDS_FILE))
         frame = read_frame(directory / IDS_FILE, ID_SCHEMA)
-        array = np.load(directory / VECTORS_FILE, mmap_mode="r") if frame.height else np.empty((0, own["dim"]))
+        array = _mapped(directory) if frame.height else np.empty((0, own["dim"]))
         if array.shape != (frame.height, own["dim"]):
             raise UserError(f"{directory}: vectors {array.shape} for {frame.height} ids: run `canopy embed` again")
         vectors.append(array)
@@ -84,3 +91,11 @@ def open_shards(directories: Sequence[Path]) -> Shards:
     if not (joined["item_id"].is_sorted() and joined["item_id"].is_unique().all()):
         raise UserError(f"the shards from {ordered[0]} on do not hold one corpus sorted by item_id: embed it again")
     return Shards(vectors, joined, first["encoder"], first["dim"])
+
+
+def _mapped(directory: Path) -> NDArray[Any]:
+    """The vectors of a shard, memory-mapped: an array without rows cannot be."""
+    try:
+        return cast("NDArray[Any]", np.load(directory / VECTORS_FILE, mmap_mode="r"))
+    except (OSError, ValueError) as error:  # missing; cut off, or no array
+        raise altered(directory / VECTORS_FILE) from error

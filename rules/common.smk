@@ -25,6 +25,13 @@ def stop(error):
     sys.exit(2)
 
 
+def check_writable(folder):
+    """Stop before the first job where results cannot be written; a dry run may still look at them."""
+    there = next(p for p in (Path(folder), *Path(folder).parents) if p.exists())
+    if not os.access(there, os.W_OK):
+        stop(f"{there} cannot be written: change its permissions, or start in a folder where you may write")
+
+
 def checked_project():
     """The configuration, if nothing is wrong with it."""
     files = [Path(f) for f in workflow.configfiles]
@@ -50,6 +57,10 @@ EMBEDDING_SHARDS = range(CONFIG.shards.embeddings)
 RUN_SHARDS = range(CONFIG.shards.runs)
 CPU_ENV = "../envs/cpu.yaml"
 MODEL_ENV = "../envs/gpu.yaml" if CONFIG.jobs.gpus else CPU_ENV
+
+
+onstart:
+    check_writable(RESULTS)
 
 
 wildcard_constraints:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from pathlib import Path
 
 import polars as pl
@@ -12,9 +11,8 @@ from test_loop import QUESTIONS, talkative
 from canopy import artefacts
 from canopy.contracts import Question
 from canopy.errors import UserError
+from canopy.journal import Journal
 from canopy.methods.course import PREDICTION_SCHEMA, TRACE_SCHEMA
-from canopy.methods.journal import Journal
-from canopy.methods.loop import Batch
 from canopy.methods.run import run
 from canopy.methods.tools import Places, Tools
 from canopy.settings.runs import RunSettings
@@ -65,7 +63,7 @@ class Bench:
 
     @property
     def journal(self) -> Path:
-        return self.out.with_name(".shard-0.journal.jsonl")
+        return self.out.with_name(".shard-0.journal")
 
 
 @pytest.fixture
@@ -102,21 +100,24 @@ def test_killed_while_writing_anywhere(bench: Bench) -> None:
     unbroken = bench.digests()
     bench.run(die_in=3)
     whole = bench.journal.read_bytes()
-    ends = [n + 1 for n, byte in enumerate(whole) if byte == 10]
-    assert len(ends) == 4  # the key and three batches
-    for cut in (0, 5, ends[0] - 1, ends[0], ends[0] + 1, ends[1] - 1, ends[1], ends[2] + 40, ends[3] - 1):
+    line_ends = [n + 1 for n, byte in enumerate(whole) if byte == 10]
+    assert len(line_ends) == 7  # the key, and a line and a batch three times
+    ends = line_ends[::2]
+    for cut in (0, 5, ends[0] - 1, ends[0], ends[0] + 1, line_ends[1], ends[1] - 1, ends[1], ends[2] + 40, ends[3] - 1):
         bench.journal.write_bytes(whole[:cut])
         finished = max(0, sum(end <= cut for end in ends) - 1)
         assert bench.run() == 4 - finished, f"cut at {cut}"
         assert bench.digests() == unbroken, f"cut at {cut}"
 
 
-def test_broken_middle_line_ends_what_is_trusted(bench: Bench) -> None:
+def test_a_damaged_batch_is_run_again_alone_and_named(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
+    bench.run()
+    unbroken = bench.digests()
     bench.run(die_in=3)
-    lines = bench.journal.read_bytes().splitlines(keepends=True)
-    lines[2] = lines[2][:30] + b"\n"
-    bench.journal.write_bytes(b"".join(lines))
-    assert bench.run() == 3
+    flip(bench.journal, bench.journal.read_bytes().splitlines(keepends=True), 4)
+    assert bench.run() == 2, "batches 1 and 3"
+    assert capsys.readouterr().err == f"canopy: {bench.journal}: part 1 is damaged, it is made again\n"
+    assert bench.digests() == unbroken
 
 
 @pytest.mark.parametrize("change", ["spec", "corpus", "reader"])
@@ -145,13 +146,36 @@ def test_more_shards_than_questions(bench: Bench) -> None:
     assert artefacts.read_manifest(bench.out)["facts"]["mean_rounds"] is None
 
 
-def test_journal_survives_odd_text(tmp_path: Path) -> None:
-    raw = 'line\nbreak \u2028 "quotes" \ud800 \x00 ünïcode'
-    batch = Batch([{"raw": raw, "score": 0.1 + 0.2}], [], {"n": 1}, {"1/route": 0.25})
-    Journal(tmp_path / "out", {"a": 1}).add(0, batch)
-    assert Journal(tmp_path / "out", {"a": 1}).batches == {0: batch}
-    assert Journal(tmp_path / "out", {"a": 2}).batches == {}
-    assert json.loads((tmp_path / ".out.journal.jsonl").read_text().splitlines()[0]).keys() == {"key"}
+def test_any_bytes_come_back_and_only_for_the_same_key(tmp_path: Path) -> None:
+    data = b"line\nbreak \xff\x00 {}" * 100
+    first = Journal(tmp_path / "out", {"a": 1})
+    first.add(7, data)
+    first.add(2, b"")
+    first.close()
+    again = Journal(tmp_path / "out", {"a": 1})
+    assert (again.get(7), again.get(2), again.resumed, 3 in again) == (data, b"", 2, False)
+    again.close()
+    assert Journal(tmp_path / "out", {"a": 2}).resumed == 0
+    assert [path.name for path in tmp_path.iterdir()] == [".out.journal"]
+
+
+def test_a_damaged_line_ends_what_is_trusted_and_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    journal = Journal(tmp_path / "out", {})
+    for number in range(3):
+        journal.add(number, b"data")
+    journal.close()
+    lines = journal.path.read_bytes().splitlines(keepends=True)
+    flip(journal.path, lines, 3)
+    again = Journal(tmp_path / "out", {})
+    assert [number in again for number in range(3)] == [True, False, False]
+    start = sum(map(len, lines[:3]))
+    assert capsys.readouterr().err == f"canopy: {journal.path}: dropped what is cut off from byte {start} on\n"
+
+
+def flip(path: Path, lines: list[bytes], number: int) -> None:
+    """Turn one bit of a line of a file."""
+    lines[number] = bytes([lines[number][0] ^ 4]) + lines[number][1:]
+    path.write_bytes(b"".join(lines))
 
 
 def test_missing_directories_name_the_option(bench: Bench, tmp_path: Path) -> None:

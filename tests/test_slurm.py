@@ -46,7 +46,7 @@ class Killer(threading.Thread):
 
     def run(self) -> None:
         while not self.over.wait(0.1):
-            if self.journal.is_file() and self.journal.read_bytes().count(b"\n") >= 2:
+            if self.journal.is_file() and self.journal.read_bytes().count(b"\n") >= 3:
                 running = [job for job in jobs_of_slurm(self.folder) if job["JobState"] == "RUNNING"]
                 wildcards = f"wildcards_{self.journal.parent.name}_{self.journal.name[7]}"
                 (self.killed,) = (job["JobId"] for job in running if job["Comment"].endswith(wildcards))
@@ -63,7 +63,7 @@ def on_slurm(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     folder = copied(tmp_path_factory.mktemp("slurm") / "a folder")
     with (folder / "config" / "tiny.yaml").open("a") as config:
         config.write("\njobs: {gpus: 1, gpu_model: h100, mem_mb: 2500, runtime: 10}\n")
-    killer = Killer(folder, folder / "results" / "tiny" / "runs" / "canopy" / ".shard-0.journal.jsonl")
+    killer = Killer(folder, folder / "results" / "tiny" / "runs" / "canopy" / ".shard-0.journal")
     killer.start()
     done = snakemake(folder, "all_tables", *PROFILES)
     killer.over.set()

@@ -6,18 +6,22 @@ the sub-command that is asked for is imported, so ``canopy --help`` stays fast.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import importlib
+import os
+import signal
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NoReturn
 
 import typer
 
 from canopy import __version__
-from canopy.errors import UserError
+from canopy.errors import Stopped, UserError
 
 _STAGES = "Stages, in pipeline order"
 _TOOLS = "Tools"
@@ -43,6 +47,17 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "check": (_TOOLS, "Check a configuration file."),
     "spec": (_TOOLS, "Print the settings of one stage of a configuration."),
 }
+STOPPED = 75
+"""Exit code of a stage that was told to end by SIGTERM: start it again (EX_TEMPFAIL of sysexits.h)."""
+
+_GOES_ON = ("embed", "run")
+# Libraries written in other languages give the system's words and not its number.
+_REMEDIES = {
+    os.strerror(errno.ENOSPC): "free some space, then start it again",
+    os.strerror(errno.EDQUOT): "free some space, then start it again",
+    os.strerror(errno.EROFS): "give a place where you may write",
+    os.strerror(errno.EACCES): "give a place that you may read or write, or change its permissions",
+}
 
 
 def build_app(wanted: str | None) -> typer.Typer:
@@ -66,24 +81,52 @@ def build_app(wanted: str | None) -> typer.Typer:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code.
 
-    0 is success, 2 something that the user gave is wrong (one line says what), 130 an interrupt.
-    Other exceptions are faults of the program and are not caught.
+    0 is success, 2 something that the user gave is wrong (one line says what), 75 an end by SIGTERM,
+    after which it is to be started again, 130 an interrupt. Other exceptions are faults of the program
+    and are not caught.
     """
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     wanted = next((a for a in arguments if not a.startswith("-")), None)
     # PEFT asks Transformers for an attribute under its old name: nothing that a user could act on.
     warnings.filterwarnings("ignore", message="`is_gradient_checkpointing` is deprecated", category=FutureWarning)
+    before = signal.signal(signal.SIGTERM, _stop)
     try:
         with _alone(_value_of("--out", arguments)):
             build_app(wanted)(arguments, prog_name="canopy")
     except UserError as error:
-        print("canopy: error: " + " ".join(str(error).split()), file=sys.stderr)
-        return 2
+        return _told(str(error))
+    except Stopped:
+        rest = "it goes on after what is finished" if wanted in _GOES_ON else "it begins anew"
+        print(f"canopy: stopped by SIGTERM: start it again, {rest}", file=sys.stderr)
+        return STOPPED
     except KeyboardInterrupt:
         return 130
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else 1
+    except Exception as error:
+        remedy = _remedy(error)
+        if not remedy:
+            raise
+        out = _value_of("--out", arguments)
+        return _told(f"--out {out}: {error}: {remedy}" if out else f"{error}: {remedy}")
+    finally:
+        signal.signal(signal.SIGTERM, before)
     return 0
+
+
+def _told(message: str) -> int:
+    print("canopy: error: " + " ".join(message.split()), file=sys.stderr)
+    return 2
+
+
+def _stop(number: int, frame: object) -> NoReturn:
+    raise Stopped
+
+
+def _remedy(error: BaseException) -> str:
+    """What to do where the machine and not the program is at fault; an empty string for all else."""
+    words = str(error)
+    return next((remedy for fault, remedy in _REMEDIES.items() if fault in words), "")
 
 
 @contextmanager

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +14,8 @@ import polars as pl
 from canopy import artefacts
 from canopy.contracts import Question, read_questions
 from canopy.errors import UserError
+from canopy.journal import Journal
 from canopy.methods.course import PREDICTION_SCHEMA, TRACE_SCHEMA
-from canopy.methods.journal import Journal
 from canopy.methods.loop import Batch, answer_batch
 from canopy.methods.tools import Places, Tools
 from canopy.progress import track
@@ -41,14 +43,13 @@ def run(settings: RunSettings, places: Places, out: Path, shard: int = 0, shards
         "code": code_digest("canopy.cli.run"),
     }
     journal = Journal(out, key)
-    resumed = len(journal.batches)
     with artefacts.build(out, "run", settings.model_dump(mode="json"), used) as artefact:
         try:
             batches = run_batches(questions, settings, tools, journal)
         finally:
             journal.close()
         write(artefact.path, batches)
-        artefact.facts |= summary(batches) | {"shard": shard, "shards": shards, "batches_resumed": resumed}
+        artefact.facts |= summary(batches) | {"shard": shard, "shards": shards, "batches_resumed": journal.resumed}
     journal.remove()
 
 
@@ -57,13 +58,13 @@ def run_batches(questions: Sequence[Question], settings: RunSettings, tools: Too
     size = settings.question_batch
     starts = range(0, len(questions), size)
     for number, start in enumerate(track(starts, f"{settings.name}: question batches")):
-        if number in journal.batches:
+        if number in journal:
             continue
         before = tools.forward_seconds()
         batch = answer_batch(questions[start : start + size], settings, tools.engine, tools.search())
         batch.seconds["forward"] = tools.forward_seconds() - before
-        journal.add(number, batch)
-    return [journal.batches[number] for number in range(len(starts))]
+        journal.add(number, json.dumps(asdict(batch)).encode())
+    return [Batch(**json.loads(journal.get(number))) for number in range(len(starts))]
 
 
 def shard_of(questions: Sequence[Question], shard: int, shards: int) -> list[Question]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from canopy.artefacts import build, read_manifest, write_json
+from canopy.artefacts import build, check_files, read_manifest, write_json
 from canopy.contracts import BENCHMARKS, Question, read_questions
 from canopy.errors import UserError
 from canopy.metrics.evidence import evidence_scores
@@ -96,6 +96,7 @@ def _predictions(method: str, runs: Sequence[Path]) -> pl.DataFrame:
         named = read_manifest(directory)["settings"].get("name", method)
         if named != method:
             raise UserError(f"{directory} is a run of {named}, not of {method}: give the shards of one method")
+        check_files(directory, ("predictions.parquet", "trace.parquet"))
         frames.append(_read(directory / "predictions.parquet", _NEEDED))
     if not frames:
         raise UserError(f"no run of {method} was given: pass every shard by --run")
