@@ -18,9 +18,12 @@ import typer
 
 from canopy import __version__
 from canopy.errors import UserError
+from canopy.gpus import claim_wanted
 
 _STAGES = "Stages, in pipeline order"
 _TOOLS = "Tools"
+# Sub-commands that compute on a GPU where there is one, and never more than one job on each.
+_ON_GPU = frozenset({"embed", "encoder", "decisions", "mini-reader", "run"})
 COMMANDS: dict[str, tuple[str, str]] = {
     "mini-raw": (_STAGES, "Write the constructed mini corpus in the benchmarks' native raw formats."),
     "parse": (_STAGES, "Read one benchmark's raw files into items and questions."),
@@ -75,6 +78,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     warnings.filterwarnings("ignore", message="`is_gradient_checkpointing` is deprecated", category=FutureWarning)
     try:
         with _alone(_value_of("--out", arguments)):
+            if wanted in _ON_GPU:
+                claim_wanted()
             build_app(wanted)(arguments, prog_name="canopy")
     except UserError as error:
         print("canopy: error: " + " ".join(str(error).split()), file=sys.stderr)
