@@ -43,6 +43,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "compress": (_TOOLS, "Keep the regions of files that bear on a query."),
     "score": (_TOOLS, "Score a predictions file by a benchmark's official rules."),
     "download": (_TOOLS, "Fetch and check a benchmark's official raw files."),
+    "plan": (_TOOLS, "Estimate what a configuration will take before anything runs."),
     "check": (_TOOLS, "Check a configuration file."),
     "spec": (_TOOLS, "Print the settings of one stage of a configuration."),
 }
