@@ -44,6 +44,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "score": (_TOOLS, "Score a predictions file by a benchmark's official rules."),
     "download": (_TOOLS, "Fetch and check a benchmark's official raw files."),
     "plan": (_TOOLS, "Estimate what a configuration will take before anything runs."),
+    "doctor": (_TOOLS, "Look for what is wrong with this machine, this folder, or jobs left in Slurm."),
     "check": (_TOOLS, "Check a configuration file."),
     "spec": (_TOOLS, "Print the settings of one stage of a configuration."),
 }
@@ -70,8 +71,8 @@ def build_app(wanted: str | None) -> typer.Typer:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code.
 
-    0 is success, 2 something that the user gave is wrong (one line says what), 130 an interrupt.
-    Other exceptions are faults of the program and are not caught.
+    0 is success, 1 a finding (`canopy doctor`), 2 something that the user gave is wrong (one line says what), 130 an
+    interrupt. Other exceptions are faults of the program and are not caught.
     """
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     wanted = next((a for a in arguments if not a.startswith("-")), None)
