@@ -67,8 +67,13 @@ def test_orphans_are_cancelled_before_the_folder_is_unlocked(
     locked(folder)
     assert main(["doctor", "--slurm", "--config", "config/my own.yaml"]) == 1
     lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
-    assert lines[0].startswith(f"4 jobs of {RUN} come from {folder}")
-    assert "12 RUNNING rule_run_wildcards_canopy_0" in lines
+    assert lines[0].startswith(f"Jobs of {RUN} come from {folder}")
+    assert lines[1:5] == [
+        "12 RUNNING rule_run_wildcards_canopy_0",
+        "9 PENDING rule_embed_wildcards_3",
+        "30 PENDING",
+        "31_2 COMPLETING",
+    ]
     commands = lines[lines.index("") + 1 :]
     assert commands[0] == "scancel 9 12 30 31_2"
     assert commands[1].startswith("squeue --noheader --jobs 9,12,30,31_2")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
-from workflow import copied, edited, planned
+from workflow import ROOT, copied, edited, planned
 
 from canopy.artefacts import build
 from canopy.cli import main
@@ -267,6 +267,20 @@ def test_the_jobs_are_those_that_snakemake_plans(tmp_path: Path, capsys: pytest.
         rule = stage["stage"].split()[0]
         counts[rule] = counts.get(rule, 0) + stage["jobs"]
     assert counts == planned(workflow)
+
+
+def test_the_worked_example_of_the_docs_is_what_the_command_prints(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = (ROOT / "docs" / "scale.md").read_text()
+    config, shown = (
+        re.search(r"```yaml\n(name: mine.*?)```", page, re.DOTALL),
+        re.search(r"-->\n```\n(.*?)\n```", page, re.DOTALL),
+    )
+    assert config and shown
+    (tmp_path / "mine.yaml").write_text(config[1])
+    assert main(["plan", "--config", str(tmp_path / "mine.yaml")]) == 0
+    assert capsys.readouterr().out.split("Computed from:")[0].strip() == shown[1]
 
 
 def test_a_device_has_every_figure() -> None:

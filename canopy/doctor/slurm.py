@@ -73,7 +73,7 @@ def advice(folder: Path, config: Path) -> tuple[bool, list[str]]:
     listed = [f"  {job.number} {job.state} {job.comment}" for job in jobs]
     if main:
         ids = " ".join(map(str, main))
-        head = f"Snakemake runs in {folder} (process {ids}) and has {len(jobs)} jobs in Slurm. Leave them, or stop it:"
+        head = f"Snakemake runs in {folder} (process {ids}) and has jobs in Slurm. Leave them, or stop it:"
         return False, [head, *listed, f"  kill -INT {ids}", "It cancels its jobs, and unlocks the folder, by itself."]
     if not jobs:
         lines = [f"No job of {folder} is in Slurm's queue."]
@@ -83,7 +83,7 @@ def advice(folder: Path, config: Path) -> tuple[bool, list[str]]:
     runs = sorted({job.run for job in jobs})
     numbers = sorted({job.number for job in jobs}, key=lambda number: [int(part) for part in number.split("_")])
     return False, [
-        f"{len(jobs)} jobs of {', '.join(runs)} come from {folder}, and no Snakemake runs there on this machine:",
+        f"Jobs of {', '.join(runs)} come from {folder}, and no Snakemake runs there on this machine:",
         *listed,
         "If none runs there on another machine either, they are orphans. Cancel them before you unlock the folder,",
         "or two jobs write the same files:",
