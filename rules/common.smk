@@ -3,6 +3,7 @@
 import os
 import shlex
 import sys
+from functools import cache
 from pathlib import Path
 
 # Jobs run the package that lies beside this workflow, by the Python that runs Snakemake.
@@ -71,8 +72,9 @@ def code(command):
     return code_digest(f"canopy.cli.{command.replace('-', '_')}")
 
 
+@cache
 def spec(stage, name=""):
-    """The settings that can change what a stage makes, on one line."""
+    """The settings that can change what a stage makes, on one line; the same for all shards."""
     return specs.stage_spec(PROJECT, stage, name)
 
 
