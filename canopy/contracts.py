@@ -14,9 +14,9 @@ from typing import Any, Literal
 import polars as pl
 
 from canopy.errors import UserError
+from canopy.settings.base import Split as Split
 
 Modality = Literal["text", "table", "image", "video"]
-Split = Literal["train", "dev", "test"]
 AnswerKind = Literal["span", "list", "letter"]
 
 BENCHMARKS: tuple[str, ...] = ("nq", "hotpotqa", "ottqa", "mmqa", "lvbench")

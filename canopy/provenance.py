@@ -19,6 +19,8 @@ PACKAGE = ROOT.name
 EXCLUDED = frozenset({PACKAGE, f"{PACKAGE}.cli", f"{PACKAGE}.progress", f"{PACKAGE}.provenance"})
 _DATA_ELSEWHERE = frozenset({f"{PACKAGE}.prompts", f"{PACKAGE}.models"})
 _DISPLAY_KEYWORDS = frozenset({"help", "description"})
+# Where statements hold others.
+_BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 # Values of settings reach a stage through its spec, so a field there is no code of the stage.
 _SETTINGS = f"{PACKAGE}.settings"
 
@@ -69,7 +71,7 @@ def _syntax_and_imports(module: str) -> tuple[str, frozenset[str]]:
     assert path is not None, module
     tree = ast.parse(path.read_bytes(), str(path))
     found = {module}
-    for node in _run_time_nodes(tree):
+    for node in _run_time_statements(tree):
         if isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -92,18 +94,19 @@ def _absolute(module: str, node: ast.ImportFrom) -> str:
     return ".".join([*package, *([node.module] if node.module else [])])
 
 
-def _run_time_nodes(tree: ast.AST) -> list[ast.AST]:
-    """All nodes but those under ``if TYPE_CHECKING:``, which never run."""
-    nodes: list[ast.AST] = []
+def _run_time_statements(tree: ast.Module) -> list[ast.AST]:
+    """All statements but those under ``if TYPE_CHECKING:``, which never run; imports are statements."""
+    statements: list[ast.AST] = []
     todo: list[ast.AST] = [tree]
     while todo:
         node = todo.pop()
-        nodes.append(node)
+        statements.append(node)
         if isinstance(node, ast.If) and ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING"):
             todo.extend(node.orelse)
         else:
-            todo.extend(ast.iter_child_nodes(node))
-    return nodes
+            for block in _BLOCKS:
+                todo.extend(getattr(node, block, ()))
+    return statements
 
 
 @cache

@@ -3,6 +3,7 @@
 import os
 import shlex
 import sys
+from functools import cache
 from pathlib import Path
 
 # Jobs run the package that lies beside this workflow, by the Python that runs Snakemake.
@@ -57,6 +58,8 @@ EMBEDDING_SHARDS = range(CONFIG.shards.embeddings)
 RUN_SHARDS = range(CONFIG.shards.runs)
 CPU_ENV = "../envs/cpu.yaml"
 MODEL_ENV = "../envs/gpu.yaml" if CONFIG.jobs.gpus else CPU_ENV
+# On one machine with several GPUs, jobs choose among them (canopy/gpus.py): Snakemake only counts them.
+os.environ["CANOPY_GPUS_A_JOB"] = str(CONFIG.jobs.gpus)
 
 
 onstart:
@@ -80,8 +83,9 @@ def code(command):
     return code_digest(f"canopy.cli.{command.replace('-', '_')}")
 
 
+@cache
 def spec(stage, name=""):
-    """The settings that can change what a stage makes, on one line."""
+    """The settings that can change what a stage makes, on one line; the same for all shards."""
     return specs.stage_spec(PROJECT, stage, name)
 
 

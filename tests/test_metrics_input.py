@@ -248,5 +248,5 @@ def test_repeated_key_in_a_large_file_is_found_at_once(tmp_path: Path) -> None:
 def test_folder_or_pipe_instead_of_a_file(tmp_path: Path, make: Callable[[Path], None]) -> None:
     make(tmp_path / "odd")
     (tmp_path / "gold.json").write_text(json.dumps(GOLD["lvbench"]), encoding="utf-8")
-    with pytest.raises(UserError, match="odd: a (folder|pipe), not a file"):
+    with pytest.raises(UserError, match=r"odd: a (folder|pipe), not a file"):
         score("lvbench", tmp_path / "gold.json", tmp_path / "odd")

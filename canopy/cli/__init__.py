@@ -22,9 +22,12 @@ import typer
 
 from canopy import __version__
 from canopy.errors import Stopped, UserError
+from canopy.gpus import claim_wanted
 
 _STAGES = "Stages, in pipeline order"
 _TOOLS = "Tools"
+# Sub-commands that compute on a GPU where there is one, and never more than one job on each.
+_ON_GPU = frozenset({"embed", "encoder", "decisions", "mini-reader", "run"})
 COMMANDS: dict[str, tuple[str, str]] = {
     "mini-raw": (_STAGES, "Write the constructed mini corpus in the benchmarks' native raw formats."),
     "parse": (_STAGES, "Read one benchmark's raw files into items and questions."),
@@ -44,6 +47,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "compress": (_TOOLS, "Keep the regions of files that bear on a query."),
     "score": (_TOOLS, "Score a predictions file by a benchmark's official rules."),
     "download": (_TOOLS, "Fetch and check a benchmark's official raw files."),
+    "plan": (_TOOLS, "Estimate what a configuration will take before anything runs."),
+    "doctor": (_TOOLS, "Look for what is wrong with this machine, this folder, or jobs left in Slurm."),
     "check": (_TOOLS, "Check a configuration file."),
     "spec": (_TOOLS, "Print the settings of one stage of a configuration."),
 }
@@ -81,9 +86,9 @@ def build_app(wanted: str | None) -> typer.Typer:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code.
 
-    0 is success, 2 something that the user gave is wrong (one line says what), 75 an end by SIGTERM,
-    after which it is to be started again, 130 an interrupt. Other exceptions are faults of the program
-    and are not caught.
+    0 is success, 1 a finding (`canopy doctor`), 2 something that the user gave is wrong (one line says what), 75 an end
+    by SIGTERM, after which it is to be started again, 130 an interrupt. Other exceptions are faults of the program and
+    are not caught.
     """
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     wanted = next((a for a in arguments if not a.startswith("-")), None)
@@ -92,6 +97,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     before = signal.signal(signal.SIGTERM, _stop)
     try:
         with _alone(_value_of("--out", arguments)):
+            if wanted in _ON_GPU:
+                claim_wanted()
             build_app(wanted)(arguments, prog_name="canopy")
     except UserError as error:
         return _told(str(error))

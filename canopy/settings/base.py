@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import NoReturn, Self
+from typing import Literal, NoReturn, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from canopy.errors import ConfigError
+
+# Here and not in canopy.contracts, so that a configuration is read without loading Polars.
+Split = Literal["train", "dev", "test"]
 
 
 class Settings(BaseModel):

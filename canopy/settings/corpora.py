@@ -6,8 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from canopy.contracts import Split
-from canopy.settings.base import Settings
+from canopy.settings.base import Settings, Split
 
 Questions = Literal["all", "with_gold"]
 """All, or those whose gold evidence is all in the corpus."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from canopy.contracts import Split
-from canopy.settings.base import Settings
+from canopy.settings.base import Settings, Split
 from canopy.settings.corpora import Questions, SampleSettings
 
 

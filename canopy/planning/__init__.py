@@ -1,0 +1,1 @@
+"""What a run will take, from a configuration, corpus sizes and throughputs, before anything runs."""
