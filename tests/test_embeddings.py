@@ -184,7 +184,6 @@ def encode(self, texts):
     if self.calls == 2:
         print("in", flush=True)
         time.sleep(60)
-    self.calls += 1
     return real(self, texts)
 real, test_embeddings.LengthEncoder.encode = test_embeddings.LengthEncoder.encode, encode
 embeddings._ITEMS_AT_ONCE = 10
