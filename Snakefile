@@ -32,11 +32,11 @@ include: "rules/metrics.smk"
 include: "rules/tables.smk"
 
 
-# Runs and scores are named too, so that deleting one of them remakes it and the tables it is in.
+# All artefacts are named, so that one that was deleted, or lost with a job that failed, is made again with what is
+# below it: Snakemake takes no notice of what is missing between files that are there.
 rule all_tables:
-    """All tables of the configuration, with the runs and scores they are made from."""
+    """All tables of the configuration, with the artefacts they are made from."""
     default_target: True
     input:
         tables=expand(f"{RESULTS}/tables/{{table}}.{{ending}}", table=TABLES, ending=TABLE_ENDINGS),
-        scores=expand(f"{RESULTS}/metrics/{{method}}/manifest.json", method=METHODS),
-        runs=expand(f"{RESULTS}/runs/{{method}}/shard-{{shard}}/manifest.json", method=METHODS, shard=RUN_SHARDS),
+        artefacts=expand(f"{RESULTS}/{{folder}}/manifest.json", folder=artefact_folders()),

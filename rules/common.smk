@@ -140,6 +140,25 @@ def run_options(wildcards, input):
     return " ".join(options(f"--{name}", [input[name]]) for name in ("index", "encoder") if name in input.keys())
 
 
+def artefact_folders():
+    """The folders of all artefacts that tables are made from, directly or not."""
+    return [
+        *(["raw"] if CONFIG.raw.generate is not None else []),
+        *(f"parsed/{b}" for b in CONFIG.benchmarks),
+        *(["video"] if CONFIG.media_benchmarks else []),
+        *("corpus", "preferences", "reader-model", "decisions"),
+        *(["encoder"] if CONFIG.node_encoder == "trained" else []),
+        *(index_folders() if any("index" in m.needs for m in PROJECT.methods.values()) else []),
+        *(f"runs/{m}/shard-{i}" for m in METHODS for i in RUN_SHARDS),
+        *(f"metrics/{m}" for m in METHODS),
+    ]
+
+
+def index_folders():
+    """The folders of the embeddings and the index over them."""
+    return [*(f"embeddings/shard-{i}" for i in EMBEDDING_SHARDS), "index"]
+
+
 def table_inputs(wildcards):
     """What a table is made from."""
     if wildcards.table in ("corpus", "decisions"):

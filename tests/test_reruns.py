@@ -131,13 +131,23 @@ def test_an_edit_reruns_what_it_can_change_and_nothing_else(finished: Path, edit
 
 
 @pytest.mark.e2e
-def test_a_shard_whose_folder_was_removed_is_embedded_again_alone(finished: Path) -> None:
-    shard = finished / "results" / "tiny" / "embeddings" / "shard-1"
-    away = shard.rename(finished / "away")
+@pytest.mark.parametrize(
+    ("folder", "jobs"),
+    [
+        ("embeddings/shard-1", {"embed": 1, "index": 1, "run": 6, "metrics": 3, "table": SCORED}),
+        ("index", {"index": 1, "run": 6, "metrics": 3, "table": SCORED}),
+        ("encoder", {"encoder": 1, "decisions": 1, "run": 4, "metrics": 2, "table": 6}),
+        ("metrics/canopy", {"metrics": 1, "table": SCORED}),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_an_artefact_that_is_gone_is_made_again_with_what_is_below(finished: Path, folder: str, jobs: Jobs) -> None:
+    path = finished / "results" / "tiny" / folder
+    away = path.rename(finished / "away")
     try:
-        assert planned(finished) == {"embed": 1, "index": 1, "run": 6, "metrics": 3, "table": SCORED}
+        assert planned(finished) == jobs
     finally:
-        away.rename(shard)
+        away.rename(path)
 
 
 def test_the_page_tells_what_is_measured() -> None:
