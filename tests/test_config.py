@@ -27,10 +27,10 @@ from canopy.settings.corpora import CorpusSettings, MiniRawSettings, ParseSettin
 from canopy.settings.encoder import (
     DecisionSettings,
     EmbedSettings,
-    IndexSettings,
     PreferenceSettings,
     TrainingSettings,
 )
+from canopy.settings.index import IndexSettings, IndexTrainSettings
 from canopy.settings.runs import MiniReaderSettings, ReaderModelSettings, RunSettings
 from canopy.settings.tables import MetricsSettings, TableSettings
 from canopy.settings.video import VideoSettings
@@ -45,6 +45,7 @@ SETTINGS: dict[str, type[Settings]] = {
     "video": VideoSettings,
     "corpus": CorpusSettings,
     "embed": EmbedSettings,
+    "index-train": IndexTrainSettings,
     "index": IndexSettings,
     "preferences": PreferenceSettings,
     "encoder": TrainingSettings,
@@ -320,7 +321,7 @@ TREES = {"preferences", "encoder", "decisions"}
         ("reader.verdict_tokens", 30, lambda job: job[0] == "run" and job[1] in CRITICS),
         ("reader.route_tokens", 9, lambda job: job[0] == "run" and job[1] in {"universal_rag", "canopy_routed"}),
         ("tree.fan_out", 3, lambda job: job[0] in TREES or (job[0] == "run" and job[1] in COMPRESSED)),
-        ("seed", 14, lambda job: job[0] in {"mini-raw", "index", "encoder", "mini-reader", "table"}),
+        ("seed", 14, lambda job: job[0] in {"mini-raw", "index-train", "index", "encoder", "mini-reader", "table"}),
         ("mini_reader.epochs", 2, lambda job: job[0] == "mini-reader"),
     ],
 )
