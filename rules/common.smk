@@ -121,7 +121,9 @@ def index_options(wildcards, input):
     """The options for what other jobs have made."""
     if not INDEX_PARTS:
         return ""
-    return shlex.join(["--train", str(Path(input.train).parent), *(word for p in input.parts for word in ("--part", p))])
+    return shlex.join(
+        ["--train", str(Path(input.train).parent), *(word for p in input.parts for word in ("--part", p))]
+    )
 
 
 def run_inputs(wildcards):

@@ -2,10 +2,11 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import faiss
 import numpy as np
 import polars as pl
 import pytest
@@ -22,6 +23,15 @@ from canopy.settings.index import IndexSettings, IndexTrainSettings
 from canopy.shards import ID_SCHEMA, IDS_FILE, VECTORS_FILE
 
 DIM = 16
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    """Threads only wait for each other on data as small as this."""
+    threads = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(1)
+    yield
+    faiss.omp_set_num_threads(threads)
 
 
 @dataclass
@@ -60,9 +70,8 @@ def ids(hits: list[list[Hit]]) -> list[list[str]]:
 
 def by_stages(shards: list[Path], settings: IndexSettings, root: Path) -> Path:
     """The index as the workflow makes it from several shards: train, add a shard at a time, merge."""
-    train(
-        shards, IndexTrainSettings(**settings.model_dump(include=set(IndexTrainSettings.model_fields))), root / "train"
-    )
+    how = settings.model_dump(include=set(IndexTrainSettings.model_fields))
+    train(shards, IndexTrainSettings(**how), root / "train")
     for number, shard in enumerate(shards):
         add(shard, root / "train", root / f"part-{number}")
     run(shards, settings, root / "index", root / "train", [root / f"part-{n}" for n in range(len(shards))])
@@ -84,7 +93,7 @@ def test_sharded_equals_unsharded_also_by_stages(tmp_path: Path, kind: str) -> N
 
 
 @pytest.mark.parametrize(
-    "kind", ["exact", "ivf_sq", "ivf_pq", "OPQ4,IVF16,PQ4", "IVF16_HNSW8,SQ8", "HNSW8", "PQ4", "SQ8"]
+    "kind", ["exact", "ivf_sq", "ivf_pq", "OPQ4,IVF16,PQ4x4", "IVF16_HNSW8,SQ8", "HNSW8", "SQ8"]
 )
 def test_scores_are_cosines_of_the_stored_vectors_whatever_the_index(tmp_path: Path, kind: str) -> None:
     array, queries = vectors(1200).astype(np.float16), vectors(9, seed=1)
@@ -124,17 +133,17 @@ def test_recall_of_an_inverted_index_is_measured(tmp_path: Path) -> None:
 
 
 def test_nprobe_is_tuned_to_the_wanted_recall_for_each_modality_that_is_not_searched_exactly(tmp_path: Path) -> None:
-    array = vectors(2000)
-    settings = IndexSettings(kind="ivf_sq", wanted_recall=0.8, exact_below=100, recall_sample=400)
+    array = vectors(1200)
+    settings = IndexSettings(kind="ivf_sq", wanted_recall=0.8, exact_below=100, recall_sample=200)
     run(write_shards(tmp_path, array, 2), settings, tmp_path / "index")
     facts = read_manifest(tmp_path / "index")["facts"]
     assert set(facts["nprobe"]) == {"all", "text", "table", "image"}, "there is no video"
     assert 1 < facts["nprobe"]["all"] < facts["nlist"]
-    queries = vectors(200, seed=2)
+    queries = vectors(100, seed=2)
     found = ids(VectorIndex.load(tmp_path / "index", Encoder()).search(queries, 10))
     share = np.mean([len(set(f) & set(brute_force(array, q, 10))) / 10 for f, q in zip(found, queries, strict=True)])
-    assert share == pytest.approx(facts["recall_at_10"], abs=0.06)
-    assert share > 0.74
+    assert share == pytest.approx(facts["recall_at_10"], abs=0.08)
+    assert share > 0.72
 
 
 @pytest.mark.parametrize(
@@ -175,11 +184,8 @@ def test_an_index_moves_with_its_directory(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("kind", "exact_below"), [("exact", 10), ("ivf_sq", 10), ("ivf_sq", 10_000)])
 def test_allowed_modalities(tmp_path: Path, kind: str, exact_below: int) -> None:
     array, queries = vectors(200), vectors(4, seed=1)
-    run(
-        write_shards(tmp_path, array, 1),
-        IndexSettings(kind=kind, exact_below=exact_below, nprobe=99),
-        tmp_path / "index",
-    )
+    settings = IndexSettings(kind=kind, exact_below=exact_below, nprobe=99)
+    run(write_shards(tmp_path, array, 1), settings, tmp_path / "index")
     index = VectorIndex.load(tmp_path / "index", Encoder())
     allowed = [None, frozenset({"table"}), frozenset({"text", "image"}), frozenset({"video"})]
     among = [None, [n for n in range(200) if n % 3 == 1], [n for n in range(200) if n % 3 != 1], []]
@@ -217,7 +223,7 @@ def test_ties_come_in_the_order_of_ids_also_across_the_cut(tmp_path: Path) -> No
     assert ids(index.search(array[95:96], 12)) == [[f"i{n:04d}" for n in [*range(90, 100), 0, 1]]]
 
 
-@pytest.mark.parametrize("kind", ["exact", "ivf_sq", "OPQ4,IVF8,PQ4x4"])
+@pytest.mark.parametrize("kind", ["exact", "ivf_sq", "PCA8,IVF8,SQ8"])
 def test_results_do_not_depend_on_the_batch_of_queries(tmp_path: Path, kind: str) -> None:
     array, queries = vectors(500), vectors(30, seed=1)
     run(write_shards(tmp_path, array, 1), IndexSettings(kind=kind, nprobe=2), tmp_path / "index")
@@ -257,13 +263,6 @@ def test_missing_repeated_and_foreign_shards_are_refused(tmp_path: Path) -> None
         run([shards[0], other[1], shards[2]], IndexSettings(), tmp_path / "index")
 
 
-def test_ids_of_another_shard_are_refused(tmp_path: Path) -> None:
-    shards = write_shards(tmp_path, vectors(9), 3)
-    shutil.copy(shards[0] / IDS_FILE, shards[2] / IDS_FILE)
-    with pytest.raises(UserError, match=r"shard-2/ids.parquet is not as it was written.*remove .*shard-2"):
-        run(shards, IndexSettings(), tmp_path / "index")
-
-
 def cut(path: Path) -> None:
     os.truncate(path, path.stat().st_size // 2)
 
@@ -274,16 +273,16 @@ def flip(path: Path) -> None:
     path.write_bytes(content)
 
 
-@pytest.mark.parametrize(
-    ("damage", "fault"), [(cut, "cannot be read"), (flip, "not as it was written"), (Path.unlink, "")]
-)
-def test_a_damaged_shard_is_named(tmp_path: Path, damage: Callable[[Path], None], fault: str) -> None:
+@pytest.mark.parametrize("name", [VECTORS_FILE, IDS_FILE])
+@pytest.mark.parametrize("damage", [cut, flip, Path.unlink])
+def test_a_damaged_shard_is_named(tmp_path: Path, damage: Callable[[Path], None], name: str) -> None:
     shards = write_shards(tmp_path, vectors(90), 3)
     train(shards, IndexTrainSettings(), tmp_path / "train")
-    damage(shards[1] / VECTORS_FILE)
-    with pytest.raises(UserError, match=f"shard-1/vectors.npy .*{fault}.*: remove .*shard-1"):
+    damage(shards[1] / name)
+    message = f"shard-1/{name} (is not as it was written|cannot be read).*: remove .*shard-1 and run its stage again"
+    with pytest.raises(UserError, match=message):
         run(shards, IndexSettings(), tmp_path / "index")
-    with pytest.raises(UserError, match=f"shard-1/vectors.npy .*{fault}.*: remove .*shard-1"):
+    with pytest.raises(UserError, match=message):
         add(shards[1], tmp_path / "train", tmp_path / "part-1")
 
 
@@ -304,12 +303,12 @@ def test_parts_of_other_shards_or_another_training_are_refused(tmp_path: Path) -
     with pytest.raises(UserError, match=r"got parts of shards \[0\]; give one of each of 2"):
         run(shards, settings, tmp_path / "index", tmp_path / "train", parts[:1])
     train(shards, IndexTrainSettings(kind="ivf_sq", seed=14), tmp_path / "train")
-    with pytest.raises(UserError, match="part-0 was made with another index than .*canopy index-add"):
+    with pytest.raises(UserError, match=r"part-0 was made with another index than .*canopy index-add"):
         run(shards, settings, tmp_path / "index", tmp_path / "train", parts)
     write_shards(tmp_path, vectors(600, seed=5), 2)
     with pytest.raises(UserError, match="from other shards than these: run `canopy index-train`"):
         run(shards, settings, tmp_path / "index", tmp_path / "train", parts)
-    with pytest.raises(UserError, match="another shard 1 than .*canopy index-train"):
+    with pytest.raises(UserError, match=r"another shard 1 than .*canopy index-train"):
         add(shards[1], tmp_path / "train", tmp_path / "part-1")
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from canopy.artefacts import build, content_id, read_manifest
 from canopy.errors import UserError
-from canopy.index.train import TRAINED_FILE, on_gpus
+from canopy.index.train import TRAINED_FILE, on_gpus, transformed, transforms_of
 from canopy.progress import track
 from canopy.shards import VECTORS_FILE, Floats, StoredVectors, map_vectors, verify
 
@@ -71,7 +71,6 @@ def fill(index: Any, vectors: StoredVectors, first: int, directory: Path) -> Ite
 
 
 def _add(index: Any, ivf: Any, coarse: Any, block: Floats, positions: np.ndarray[Any, np.dtype[np.int64]]) -> None:
-    if isinstance(index, faiss.IndexPreTransform):
-        block = index.apply_chain(block)
+    block = np.ascontiguousarray(transformed(block, transforms_of(index)))
     lists = np.ascontiguousarray(coarse.search(block, 1)[1][:, 0])
     ivf.add_core(len(block), faiss.swig_ptr(block), faiss.swig_ptr(positions), faiss.swig_ptr(lists))

@@ -58,6 +58,8 @@ def run(
             shards; the disk is too small.
         StageStopped: every sampled query has the same best item, so the vectors are useless.
     """
+    for shard in () if train else shards:  # else index-add has done so
+        verify(shard)
     loaded = open_shards(shards)
     asked = read_queries(queries, loaded.vectors.dim) if queries else None
     inputs = [*shards, *([train] if train else []), *parts, *([queries] if queries else [])]
@@ -127,8 +129,6 @@ class _Clock:
 
 
 def _made_here(shards: Shards, settings: IndexSettings, directory: Path, clock: _Clock) -> tuple[Plan, Any]:
-    for shard in shards.directories:
-        verify(shard)
     made = planned(shards, settings)
     if not made.has_lists:
         return made, _without_lists(shards, made, settings, directory, clock)

@@ -17,8 +17,8 @@ LEAST_PER_CENTROID = 39
 _CODES = 256
 _LISTS = re.compile(r"IVF(\d+)")
 _SEARCHABLE = (faiss.IndexIVF, faiss.IndexFlatCodes, faiss.IndexHNSW)
-# Lists laid out in blocks cannot be merged on disk, and these classes take no filter or no position of their own.
-_REFUSED = (faiss.IndexIVFFastScan, faiss.IndexFastScan)
+# Lists laid out in blocks cannot be merged on disk; product quantisation without lists takes no filter.
+_REFUSED = (faiss.IndexIVFFastScan, faiss.IndexFastScan, faiss.IndexPQ)
 
 
 @dataclass(frozen=True)

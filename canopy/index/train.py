@@ -17,12 +17,12 @@ from canopy.shards import ROWS_AT_ONCE, Floats, Positions, Shards, StoredVectors
 
 TRAINED_FILE = "trained.faiss"
 
-# FAISS trains k-means on 39 to 256 vectors a list; 64 is autofaiss's choice too.
-_TRAINING_PER_LIST = 64
+# FAISS asks for 39 to 256 vectors a centroid. The time of k-means goes with it, recall hardly does.
+_TRAINING_PER_LIST = 40
 # FAISS's own number of k-means iterations for inverted lists.
 _ITERATIONS = 10
-# Vectors that codes and rotations are trained on: FAISS uses no more.
-_CODE_TRAINING = 65_536
+# Vectors that codes and rotations are trained on: 64 for each of the 256 codes of a byte.
+_CODE_TRAINING = 16_384
 
 
 def run(shards: Sequence[Path], settings: IndexTrainSettings, out: Path) -> None:
@@ -108,7 +108,7 @@ def _train_lists(index: Any, ivf: Any, vectors: StoredVectors, positions: Positi
     if _is_float(ivf):
         ivf.is_trained = True
     else:
-        ivf.train(_transformed(vectors.rows(spread), transforms))
+        ivf.train(transformed(vectors.rows(spread), transforms))
     index.is_trained = True
 
 
@@ -122,11 +122,8 @@ def _is_float(ivf: Any) -> bool:
 
 def _trained_transforms(index: Any, vectors: StoredVectors, positions: Positions) -> list[Any]:
     """The rotations before an index, trained one after the other."""
-    if not isinstance(index, faiss.IndexPreTransform):
-        return []
-    chain: Any = index.chain
-    transforms = [faiss.downcast_VectorTransform(chain.at(i)) for i in range(chain.size())]
-    rows = vectors.rows(positions)
+    transforms = transforms_of(index)
+    rows = vectors.rows(positions) if transforms else np.empty((0, vectors.dim), np.float32)
     for transform in transforms:
         if not transform.is_trained:
             transform.train(rows)
@@ -134,7 +131,16 @@ def _trained_transforms(index: Any, vectors: StoredVectors, positions: Positions
     return transforms
 
 
-def _transformed(rows: Floats, transforms: Sequence[Any]) -> Floats:
+def transforms_of(index: Any) -> list[Any]:
+    """The rotations before an index, in order; none where it has none."""
+    if not isinstance(index, faiss.IndexPreTransform):
+        return []
+    chain: Any = index.chain
+    return [faiss.downcast_VectorTransform(chain.at(i)) for i in range(chain.size())]
+
+
+def transformed(rows: Floats, transforms: Sequence[Any]) -> Floats:
+    """Vectors after all rotations, float32 [n, d]."""
     for transform in transforms:
         rows = transform.apply(rows)
     return rows
@@ -153,7 +159,7 @@ def _centroids(
     path = scratch / "sample.npy"
     sample = np.lib.format.open_memmap(path, mode="w+", dtype=np.float16, shape=(len(positions), dim))
     for at in range(0, len(positions), ROWS_AT_ONCE):
-        sample[at : at + ROWS_AT_ONCE] = _transformed(vectors.rows(positions[at : at + ROWS_AT_ONCE]), transforms)
+        sample[at : at + ROWS_AT_ONCE] = transformed(vectors.rows(positions[at : at + ROWS_AT_ONCE]), transforms)
     clustering = faiss.Clustering(dim, count)
     clustering.niter, clustering.seed, clustering.spherical = _ITERATIONS, seed, True
     clustering.min_points_per_centroid, clustering.max_points_per_centroid = 1, len(positions)
