@@ -123,12 +123,12 @@ def test_recall_of_an_inverted_index_is_measured(tmp_path: Path) -> None:
     shards = write_shards(tmp_path, vectors(2000), 2)
     recalls = []
     for nprobe in (1, 99):
-        run(shards, IndexSettings(kind="ivf_sq", nprobe=nprobe, exact_below=10), tmp_path / f"index-{nprobe}")
+        run(shards, IndexSettings(kind="ivf_sq", nprobe=nprobe, recall_sample=100), tmp_path / f"index-{nprobe}")
         facts = read_manifest(tmp_path / f"index-{nprobe}")["facts"]
         recalls.append(facts["recall_at_10"])
-        assert facts["nlist"] == 38, "1,500 vectors that are not held out, 39 a list"
-        assert facts["notes"] == ["1500 vectors can train 38 lists, not 178"]
-    assert recalls[0] < 0.9, "one list of 38 misses neighbours of random vectors, and says so"
+        assert facts["nlist"] == 48, "1,900 vectors that are not held out, 39 a list"
+        assert facts["notes"] == ["1900 vectors can train 48 lists, not 178"]
+    assert recalls[0] < 0.9, "one list of 48 misses neighbours of random vectors, and says so"
     assert recalls[1] == 1.0, "all lists are an exact search"
 
 

@@ -16,7 +16,7 @@ from canopy.progress import track
 from canopy.shards import VECTORS_FILE, Floats, StoredVectors, map_vectors, verify
 
 # Vectors a file of lists: what memory holds besides one block of float32.
-_ROWS_A_PART = 65_536
+_ROWS_A_PART = 32_768
 
 
 def run(shard: Path, trained: Path, out: Path) -> None:
@@ -25,7 +25,7 @@ def run(shard: Path, trained: Path, out: Path) -> None:
     Args:
         shard: directory of one embedding shard.
         trained: directory of the ``index-train`` stage over all shards.
-        out: directory for ``<n>.lists``, of 65,536 vectors each.
+        out: directory for ``<n>.lists``, of 32,768 vectors each.
 
     Raises:
         UserError: the shard is damaged, or not one that the index was trained for.
