@@ -92,9 +92,7 @@ def test_sharded_equals_unsharded_also_by_stages(tmp_path: Path, kind: str) -> N
     assert found[0] == found[1] == found[2]
 
 
-@pytest.mark.parametrize(
-    "kind", ["exact", "ivf_sq", "ivf_pq", "OPQ4,IVF16,PQ4x4", "IVF16_HNSW8,SQ8", "HNSW8", "SQ8"]
-)
+@pytest.mark.parametrize("kind", ["exact", "ivf_sq", "ivf_pq", "OPQ4,IVF16,PQ4x4", "IVF16_HNSW8,SQ8", "HNSW8", "SQ8"])
 def test_scores_are_cosines_of_the_stored_vectors_whatever_the_index(tmp_path: Path, kind: str) -> None:
     array, queries = vectors(1200).astype(np.float16), vectors(9, seed=1)
     run(write_shards(tmp_path, array, 3, dtype="float16"), IndexSettings(kind=kind), tmp_path / "index")
