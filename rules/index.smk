@@ -74,7 +74,7 @@ rule index:
         f"{RESULTS}/benchmarks/index.tsv"
     conda:
         CPU_ENV
-    threads: CONFIG.jobs.threads
+    threads: CONFIG.jobs.training_threads if INDEX_PARTS else CONFIG.jobs.threads
     resources:
         mem_mb=by_attempt(CONFIG.jobs.mem_mb),
         runtime=by_attempt(CONFIG.jobs.runtime),

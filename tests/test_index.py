@@ -198,6 +198,17 @@ def test_fewer_items_than_k_gives_them_all_and_no_minus_one(tmp_path: Path) -> N
     assert [len(hits) for hits in index.search(vectors(1, seed=1), 10, [frozenset({"table"})])] == [1]
 
 
+@pytest.mark.parametrize(
+    ("array", "fault"),
+    [(vectors(5)[:, :8], r"float32 \(5, 8\), not two vectors or more of 16"), (0 * vectors(5), "zero or not numbers")],
+)
+def test_queries_that_are_none_are_refused(tmp_path: Path, array: np.ndarray, fault: str) -> None:
+    np.save(tmp_path / "queries.npy", array)
+    shards = write_shards(tmp_path, vectors(50), 1)
+    with pytest.raises(UserError, match=f"queries.npy .*{fault}"):
+        run(shards, IndexSettings(), tmp_path / "index", queries=tmp_path / "queries.npy")
+
+
 def test_more_lists_are_visited_until_there_are_k_items(tmp_path: Path) -> None:
     array = vectors(800)
     run(write_shards(tmp_path, array, 1), IndexSettings(kind="IVF15,Flat", nprobe=1), tmp_path / "index")
