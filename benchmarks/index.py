@@ -5,7 +5,8 @@
 Makes clustered unit vectors of 384 dimensions as float16 embedding shards, indexes them exactly and with inverted
 lists, each stage a process of its own, and searches 500 new vectors of the same clusters. Memory is the peak of
 anonymous pages, which a process cannot give back; mapped files come and go with the system's cache. With the Python of
-an environment that has autofaiss (`pip install autofaiss 'pyarrow<19'`), the same vectors go through its build_index.
+an environment that has autofaiss (`pip install autofaiss 'pyarrow<19' 'faiss-cpu<1.12'`: 2.18.0 works with no newer
+ones), the same vectors go through its build_index, last.
 Needs about four times the vectors' size on the disk; everything is removed at the end.
 """
 
@@ -30,7 +31,7 @@ from canopy.shards import ID_SCHEMA, IDS_FILE, VECTORS_FILE
 
 DIM = 384
 QUERIES = 500
-# Spread of a vector about its centre: with 0.8 the 10 nearest of a vector lie in many lists.
+# Spread of a vector about its centre; a thousand vectors have one centre, so the 10 nearest lie in several lists.
 SPREAD = 0.8
 AUTOFAISS = """
 import json, sys, time
@@ -72,7 +73,7 @@ def clustered(centres: np.ndarray, count: int, rng: np.random.Generator) -> np.n
 def write(root: Path, vectors: int, shards: int) -> list[Path]:
     """Embedding shards, and ``queries.npy``."""
     rng = np.random.default_rng(13)
-    centres = clustered(np.zeros((1, DIM), np.float32), max(10, vectors // 100), rng)
+    centres = clustered(np.zeros((1, DIM), np.float32), max(10, vectors // 1000), rng)
     np.save(root / "queries.npy", clustered(centres, QUERIES, rng))
     made = []
     for shard in range(shards):
@@ -206,8 +207,6 @@ def main(
         same = hits == found_by(root / "whole", queries, together=True)[0]
         best = [[hit.item_id for hit in row] for row in hits]
         print(f"exact: {milliseconds:.2f} ms a query in a batch of {QUERIES}; sharded == unsharded: {same}", flush=True)
-        if autofaiss:
-            beside(root, made, autofaiss, queries, best)
         for name in kind:
             index = sharded(root, made, name)
             found, milliseconds = found_by(index, queries)
@@ -219,6 +218,8 @@ def main(
                 f"bytes a vector {facts['bytes_a_vector']}",
                 flush=True,
             )
+        if autofaiss:
+            beside(root, made, autofaiss, queries, best)
 
 
 def spec(kind: str) -> str:
