@@ -22,12 +22,13 @@ from canopy.methods.registry import load_methods
 from canopy.settings.base import Settings
 from canopy.settings.corpora import MiniRawSettings, ParseSettings, Questions, SampleSettings
 from canopy.settings.encoder import (
+    DIMENSIONS,
     EmbedSettings,
     EncoderSettings,
-    IndexSettings,
     TrainingSettings,
     TreeSettings,
 )
+from canopy.settings.index import KINDS, IndexSettings
 from canopy.settings.runs import MethodSettings, MiniReaderSettings, ReaderSettings
 from canopy.settings.video import VideoSettings
 from canopy.yaml_file import read_yaml
@@ -311,8 +312,21 @@ def _faults(config: Config, known: Mapping[str, MethodSettings], methods: Path) 
     longest = max(config.reader.answer_tokens, config.reader.verdict_tokens, config.reader.reason_tokens)
     if longest * 2 > config.reader.context_tokens:
         yield f"reader.context_tokens: {config.reader.context_tokens} leaves no room beside {longest} new tokens"
+    yield from _index_faults(config)
     yield from _adapter_faults(config)
     yield from _raw_faults(config)
+
+
+def _index_faults(config: Config) -> Iterable[str]:
+    if config.index.kind not in KINDS:
+        from canopy.index.spec import check_factory  # FAISS is loaded only for its own factory strings
+
+        yield from check_factory(config.index.kind, DIMENSIONS[config.encoder.model])
+    if config.index.compressed_from < config.index.exact_below:
+        yield (
+            f"index.compressed_from: {config.index.compressed_from} is below index.exact_below "
+            f"({config.index.exact_below}): codes are compressed only where search is not exact"
+        )
 
 
 def _adapter_faults(config: Config) -> Iterable[str]:

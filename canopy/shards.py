@@ -1,67 +1,101 @@
-"""Embedding shards: what ``embed`` writes and ``index`` reads."""
+"""Embedding shards: what ``embed`` writes and the index stages read."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from canopy.artefacts import altered, check_files, read_manifest
+from canopy.artefacts import altered, read_manifest
 from canopy.contracts import read_frame
 from canopy.errors import UserError
 
 Floats = NDArray[np.float32]
+Positions = NDArray[np.int64]
 
 VECTORS_FILE = "vectors.npy"
 IDS_FILE = "ids.parquet"
 ID_SCHEMA: dict[str, Any] = {"item_id": pl.String, "modality": pl.String, "doc_id": pl.String}
 
-# Vectors copied out of a memory-mapped shard at a time: 65,536 of 384 floats are 100 MB.
-_ROWS_AT_ONCE = 65_536
+# Vectors copied out of a memory-mapped file at a time: 8,192 of 384 floats are 13 MB.
+ROWS_AT_ONCE = 8_192
+
+
+class StoredVectors:
+    """Vectors in memory-mapped files, numbered on from file to file; handed out as float32."""
+
+    def __init__(self, arrays: Sequence[NDArray[Any]], dim: int) -> None:
+        """Wrap arrays [n, d] of any float type; ``dim`` is d, also where there is no array."""
+        self.arrays = list(arrays)
+        self.dim = dim
+        self.first = np.cumsum([0, *(len(array) for array in self.arrays)])
+
+    def __len__(self) -> int:
+        """The number of vectors."""
+        return int(self.first[-1])
+
+    def blocks(self, only: Positions | None = None) -> Iterator[tuple[Positions, Floats]]:
+        """Positions (ascending) and vectors, float32 [<= 8,192, d] at a time.
+
+        Args:
+            only: the positions wanted, ascending; all without it.
+        """
+        for low, array in zip(self.first[:-1], self.arrays, strict=True):
+            for at in range(0, len(array), ROWS_AT_ONCE):
+                start, stop = low + at, low + min(at + ROWS_AT_ONCE, len(array))
+                if only is None:
+                    yield np.arange(start, stop), np.ascontiguousarray(array[start - low : stop - low], np.float32)
+                    continue
+                chosen = only[slice(*np.searchsorted(only, (start, stop)))]
+                if len(chosen):
+                    yield chosen, np.ascontiguousarray(array[chosen - low], np.float32)
+
+    def rows(self, positions: Positions) -> Floats:
+        """The vectors at these positions, in the order given: float32 [n, d]."""
+        found = np.empty((len(positions), self.dim), np.float32)
+        files = np.searchsorted(self.first, positions, side="right") - 1
+        for file in np.unique(files):
+            here = files == file
+            found[here] = self.arrays[file][positions[here] - self.first[file]]
+        return found
 
 
 @dataclass(frozen=True, slots=True)
 class Shards:
-    """All embedding shards in order: vectors memory-mapped, ids in one frame sorted by item id."""
+    """All embedding shards in order, their vectors memory-mapped."""
 
-    vectors: list[NDArray[Any]]
-    ids: pl.DataFrame
+    directories: list[Path]
+    vectors: StoredVectors
     encoder: str
-    dim: int
 
-    def blocks(self) -> Iterator[Floats]:
-        """All vectors in order, float32 [<= 65,536, d] at a time."""
-        for shard in self.vectors:
-            for at in range(0, len(shard), _ROWS_AT_ONCE):
-                yield np.asarray(shard[at : at + _ROWS_AT_ONCE], np.float32)
+    def ids(self) -> Iterator[pl.DataFrame]:
+        """The ids of one shard after the other, which are those of one corpus sorted by item id.
 
-    def sample(self, count: int, seed: int) -> tuple[NDArray[np.int64], Floats]:
-        """Positions (ascending) and vectors of a seeded sample of at most ``count``."""
-        total = self.ids.height
-        chosen = np.sort(np.random.default_rng(seed).choice(total, min(count, total), replace=False))
-        bounds = np.cumsum([0, *(len(shard) for shard in self.vectors)])
-        parts = [
-            np.asarray(shard[chosen[(chosen >= low) & (chosen < low + len(shard))] - low], np.float32)
-            for shard, low in zip(self.vectors, bounds[:-1], strict=True)
-        ]
-        return chosen, np.concatenate(parts)
+        Raises:
+            UserError: they are not; the message names the shard.
+        """
+        last = ""
+        for directory, vectors in zip(self.directories, self.vectors.arrays, strict=True):
+            frame = read_frame(directory / IDS_FILE, ID_SCHEMA)
+            if frame.height != len(vectors):
+                raise UserError(f"{directory}: {len(vectors)} vectors for {frame.height} ids: run `canopy embed` again")
+            items = frame["item_id"]
+            if frame.height and not (items.is_sorted() and items.is_unique().all() and items[0] > last):
+                raise UserError(f"{directory} does not go on with a corpus sorted by item_id: embed all shards again")
+            last = items[-1] if frame.height else last
+            yield frame
 
 
-def open_shards(directories: Sequence[Path], verify: bool = True) -> Shards:
-    """Open shards after checking that they are all there, once each, made alike, and as they were written.
-
-    Args:
-        directories: of all shards, in any order.
-        verify: compare the files with the checksums in the manifests, for which they are read whole. Where
-            several jobs open the same shards, it is enough that one of them does.
+def open_shards(directories: Sequence[Path]) -> Shards:
+    """Open shards after checking that they are all there, once each, and made alike.
 
     Raises:
-        UserError: they are not; the message names the directory or file.
+        UserError: they are not, or a file of vectors cannot be read; the message names the directory.
     """
     facts = {directory: read_manifest(directory)["facts"] for directory in directories}
     ordered = sorted(directories, key=lambda directory: int(facts[directory]["shard"]))
@@ -69,7 +103,6 @@ def open_shards(directories: Sequence[Path], verify: bool = True) -> Shards:
     numbers = [facts[directory]["shard"] for directory in ordered]
     if numbers != list(range(first["shards"])):
         raise UserError(f"--shard: got shards {numbers} of {first['shards']}; give each of them once")
-    vectors, ids = [], []
     for directory in ordered:
         own = facts[directory]
         if (own["encoder"], own["dim"], own["shards"]) != (first["encoder"], first["dim"], first["shards"]):
@@ -77,25 +110,22 @@ def open_shards(directories: Sequence[Path], verify: bool = True) -> Shards:
                 f"{directory} was made with encoder {own['encoder']} ({own['dim']} dimensions, {own['shards']} shards)"
                 f", {ordered[0]} with {first['encoder']} ({first['dim']}, {first['shards']}): run `canopy embed` again"
             )
-        if verify:
-            check_files(directory, (VECTORS_FILE, IDS_FILE))
-        frame = read_frame(directory / IDS_FILE, ID_SCHEMA)
-        array = _mapped(directory) if frame.height else np.empty((0, own["dim"]))
-        if array.shape != (frame.height, own["dim"]):
-            raise UserError(f"{directory}: vectors {array.shape} for {frame.height} ids: run `canopy embed` again")
-        vectors.append(array)
-        ids.append(frame)
-    joined = pl.concat(ids)
-    if not joined.height:
+    vectors = StoredVectors([map_vectors(d / VECTORS_FILE, first["dim"]) for d in ordered], first["dim"])
+    if not len(vectors):
         raise UserError(f"{ordered[0]}: there is no item with any text, nothing to index")
-    if not (joined["item_id"].is_sorted() and joined["item_id"].is_unique().all()):
-        raise UserError(f"the shards from {ordered[0]} on do not hold one corpus sorted by item_id: embed it again")
-    return Shards(vectors, joined, first["encoder"], first["dim"])
+    return Shards(ordered, vectors, first["encoder"])
 
 
-def _mapped(directory: Path) -> NDArray[Any]:
-    """The vectors of a shard, memory-mapped: an array without rows cannot be."""
+def map_vectors(path: Path, dim: int) -> NDArray[Any]:
+    """A file of vectors as a memory-mapped array [n, ``dim``].
+
+    Raises:
+        UserError: it is missing, cut off or not such an array, or is of another dimension.
+    """
     try:
-        return cast("NDArray[Any]", np.load(directory / VECTORS_FILE, mmap_mode="r"))
-    except (OSError, ValueError) as error:  # missing; cut off, or no array
-        raise altered(directory / VECTORS_FILE) from error
+        array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:  # missing; cut off, or no array
+        raise altered(path) from error
+    if array.ndim != 2 or array.shape[1] != dim or array.dtype.kind != "f":
+        raise UserError(f"{path} holds {array.dtype} {array.shape}, not vectors of {dim}: run `canopy embed` again")
+    return array

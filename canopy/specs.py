@@ -19,15 +19,17 @@ from canopy.prompts import prompt_digests
 from canopy.settings.base import Settings
 from canopy.settings.corpora import CorpusSettings
 from canopy.settings.encoder import DecisionSettings, PreferenceSettings
+from canopy.settings.index import IndexTrainSettings
 from canopy.settings.runs import MethodSettings, ReaderModelSettings, RunSettings
 from canopy.settings.tables import MetricsSettings, TableSettings
 
 STAGES = (
-    *("mini-raw", "parse", "video", "corpus", "embed", "index", "preferences", "encoder", "decisions"),
+    *("mini-raw", "parse", "video", "corpus", "embed", "index-train", "index", "preferences", "encoder", "decisions"),
     *("reader-model", "mini-reader", "run", "metrics", "table"),
 )
 # Stages whose settings depend on one more name, and what that name is.
 NAMED = {"parse": "benchmark", "run": "method", "metrics": "method", "table": "table"}
+_TRAIN_KEYS = set(IndexTrainSettings.model_fields)
 _OUTPUT_KEYS = {"critic": "verdict_tokens", "reason": "reason_tokens", "route": "route_tokens"}
 
 
@@ -107,6 +109,7 @@ def _settings(project: Project, stage: str, name: str) -> dict[str, Any]:
         "video": config.video,
         "corpus": CorpusSettings(benchmarks=config.benchmarks, questions=config.questions),
         "embed": config.embed,
+        "index-train": IndexTrainSettings.model_validate(config.index.model_dump(include=_TRAIN_KEYS)),
         "index": config.index,
         "preferences": PreferenceSettings(tree=config.tree),
         "encoder": config.training,

@@ -55,6 +55,8 @@ METHODS = tuple(PROJECT.methods)
 TABLES = specs.table_names(PROJECT)
 TABLE_ENDINGS = ("md", "csv", "tex")
 EMBEDDING_SHARDS = range(CONFIG.shards.embeddings)
+# Exact search has nothing to train and nothing to fill: one job, which checks and links the shards' vectors.
+INDEX_PARTS = CONFIG.shards.embeddings > 1 and CONFIG.index.kind not in ("exact", "Flat")
 RUN_SHARDS = range(CONFIG.shards.runs)
 CPU_ENV = "../envs/cpu.yaml"
 MODEL_ENV = "../envs/gpu.yaml" if CONFIG.jobs.gpus else CPU_ENV
@@ -120,13 +122,32 @@ def encoder_inputs(wildcards):
     }
 
 
+def index_inputs(wildcards):
+    """What other jobs have made for the index, with several embedding shards."""
+    if not INDEX_PARTS:
+        return {}
+    return {
+        "train": f"{RESULTS}/index-train/manifest.json",
+        "parts": [f"{RESULTS}/index-parts/shard-{i}" for i in EMBEDDING_SHARDS],
+    }
+
+
+def index_options(wildcards, input):
+    """The options for what other jobs have made."""
+    if not INDEX_PARTS:
+        return ""
+    return shlex.join(
+        ["--train", str(Path(input.train).parent), *(word for p in input.parts for word in ("--part", p))]
+    )
+
+
 def run_inputs(wildcards):
     """What a method reads: no index without retrieval, no encoder without fine-tuned compression."""
     method = PROJECT.methods[wildcards.method]
     inputs = {}
     if "index" in method.needs:
         inputs["index"] = f"{RESULTS}/index/manifest.json"
-        inputs["faiss"] = ancient(f"{RESULTS}/index/index.faiss")
+        inputs["vectors"] = ancient(f"{RESULTS}/index/vectors")
     if "encoder" in method.needs:
         inputs |= encoder_inputs(wildcards)
     adapter = CONFIG.reader.adapter

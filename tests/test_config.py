@@ -27,10 +27,10 @@ from canopy.settings.corpora import CorpusSettings, MiniRawSettings, ParseSettin
 from canopy.settings.encoder import (
     DecisionSettings,
     EmbedSettings,
-    IndexSettings,
     PreferenceSettings,
     TrainingSettings,
 )
+from canopy.settings.index import IndexSettings, IndexTrainSettings
 from canopy.settings.runs import MiniReaderSettings, ReaderModelSettings, RunSettings
 from canopy.settings.tables import MetricsSettings, TableSettings
 from canopy.settings.video import VideoSettings
@@ -45,6 +45,7 @@ SETTINGS: dict[str, type[Settings]] = {
     "video": VideoSettings,
     "corpus": CorpusSettings,
     "embed": EmbedSettings,
+    "index-train": IndexTrainSettings,
     "index": IndexSettings,
     "preferences": PreferenceSettings,
     "encoder": TrainingSettings,
@@ -124,6 +125,15 @@ def test_shipped_configurations_are_right(path: Path, tmp_path: Path, monkeypatc
         ("reader.adapter", "none", []),
         ("reader.answer_tokens", 2000, ["reader.context_tokens"]),
         ("shards.runs", 0, ["shards.runs"]),
+        ("index.kind", "ivf_sq", []),
+        ("index.kind", "OPQ64,IVF4096_HNSW32,PQ64", []),
+        ("index.kind", "IVF4096,PQ65", ["index.kind", "'IVF4096,PQ65'", "384 dimensions", "ivf_pq"]),
+        ("index.kind", "exakt", ["index.kind", "'exakt'", "exact"]),
+        ("index.kind", "IVF64,Flat,RFlat", ["index.kind", "IndexRefineFlat"]),
+        ("index.kind", "IVF64,PQ64x4fs", ["index.kind", "IndexIVFPQFastScan"]),
+        ("index.kind", "PQ64", ["index.kind", "IndexPQ"]),
+        ("index.wanted_recall", 1.5, ["index.wanted_recall", "got 1.5"]),
+        ("index.compressed_from", 10, ["index.compressed_from", "index.exact_below"]),
         ("jobs.gpus", -1, ["jobs.gpus"]),
     ],
 )
@@ -315,12 +325,14 @@ TREES = {"preferences", "encoder", "decisions"}
         ("jobs.threads", 4, lambda job: False),
         ("shards.runs", 3, lambda job: False),
         ("video.segment_seconds", 20, lambda job: job in {("video", ""), ("parse", "lvbench")}),
+        ("index.wanted_recall", 0.9, lambda job: job[0] == "index"),
+        ("index.kind", "ivf_sq", lambda job: job[0] in {"index-train", "index"}),
         ("tables.bootstrap", 500, lambda job: job[0] == "table" and job[1] not in {"corpus", "evidence"}),
         ("training.epochs", 5, lambda job: job[0] == "encoder"),
         ("reader.verdict_tokens", 30, lambda job: job[0] == "run" and job[1] in CRITICS),
         ("reader.route_tokens", 9, lambda job: job[0] == "run" and job[1] in {"universal_rag", "canopy_routed"}),
         ("tree.fan_out", 3, lambda job: job[0] in TREES or (job[0] == "run" and job[1] in COMPRESSED)),
-        ("seed", 14, lambda job: job[0] in {"mini-raw", "index", "encoder", "mini-reader", "table"}),
+        ("seed", 14, lambda job: job[0] in {"mini-raw", "index-train", "index", "encoder", "mini-reader", "table"}),
         ("mini_reader.epochs", 2, lambda job: job[0] == "mini-reader"),
     ],
 )

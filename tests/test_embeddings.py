@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from canopy import embeddings
-from canopy.artefacts import build, read_manifest
+from canopy.artefacts import build, check_files, read_manifest
 from canopy.balance import shard_bounds
 from canopy.contracts import ITEM_SCHEMA, Item, Span, frame_of
 from canopy.encoder.model import TextEncoder
@@ -148,7 +148,7 @@ def test_a_shard_that_is_not_as_written_is_refused(
     corpus(tmp_path, range(1, 35))
     embed(tmp_path, monkeypatch)
     shard = tmp_path / "embeddings" / "shard-0"
-    assert open_shards([shard]).ids.height == 34
+    check_files(shard, FILES)
     path = shard / name
     if fault == "flipped":
         flip(path, path.stat().st_size // 2)
@@ -157,11 +157,11 @@ def test_a_shard_that_is_not_as_written_is_refused(
     else:
         path.unlink()
     with pytest.raises(UserError) as refused:
-        open_shards([shard])
+        check_files(shard, FILES)
     assert str(refused.value) == f"{path} is not as it was written: remove the folder {shard} and run snakemake again"
     shutil.rmtree(shard)
     embed(tmp_path, monkeypatch)
-    assert open_shards([shard]).ids.height == 34
+    check_files(shard, FILES)
 
 
 def test_vectors_that_are_cut_off_are_seen_without_reading_them(
@@ -172,7 +172,7 @@ def test_vectors_that_are_cut_off_are_seen_without_reading_them(
     path = tmp_path / "embeddings" / "shard-0" / "vectors.npy"
     os.truncate(path, path.stat().st_size - 1)
     with pytest.raises(UserError, match=r"vectors\.npy is not as it was written"):
-        open_shards([path.parent], verify=False)
+        open_shards([path.parent])
 
 
 STAGE = """

@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+import os
+import shutil
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import faiss
 import numpy as np
 import polars as pl
 import pytest
@@ -10,11 +14,24 @@ import pytest
 from canopy.artefacts import build, read_manifest
 from canopy.errors import StageStopped, UserError
 from canopy.index import Hit, VectorIndex
-from canopy.index_build import run
-from canopy.settings.encoder import IndexSettings
+from canopy.index.add import run as add
+from canopy.index.build import run
+from canopy.index.measure import fewest_lists
+from canopy.index.spec import plan
+from canopy.index.train import run as train
+from canopy.settings.index import IndexSettings, IndexTrainSettings
 from canopy.shards import ID_SCHEMA, IDS_FILE, VECTORS_FILE
 
 DIM = 16
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    """Threads only wait for each other on data as small as this."""
+    threads = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(1)
+    yield
+    faiss.omp_set_num_threads(threads)
 
 
 @dataclass
@@ -51,16 +68,43 @@ def ids(hits: list[list[Hit]]) -> list[list[str]]:
     return [[hit.item_id for hit in row] for row in hits]
 
 
-@pytest.mark.parametrize("exact_below", [10_000, 100])
-def test_sharded_equals_unsharded(tmp_path: Path, exact_below: int) -> None:
+def by_stages(shards: list[Path], settings: IndexSettings, root: Path) -> Path:
+    """The index as the workflow makes it from several shards: train, add a shard at a time, merge."""
+    how = settings.model_dump(include=set(IndexTrainSettings.model_fields))
+    train(shards, IndexTrainSettings(**how), root / "train")
+    for number, shard in enumerate(shards):
+        add(shard, root / "train", root / f"part-{number}")
+    run(shards, settings, root / "index", root / "train", [root / f"part-{n}" for n in range(len(shards))])
+    return root / "index"
+
+
+@pytest.mark.parametrize("kind", ["auto", "ivf_sq", "IVF9,Flat", "HNSW8", "SQ8"])
+def test_sharded_equals_unsharded_also_by_stages(tmp_path: Path, kind: str) -> None:
     array, queries = vectors(700), vectors(40, seed=1)
-    settings = IndexSettings(exact_below=exact_below, nprobe=8)
-    found = []
-    for name, shards in (("one", 1), ("five", 5)):
-        run(write_shards(tmp_path / name, array, shards), settings, tmp_path / f"index-{name}")
-        found.append(VectorIndex.load(tmp_path / f"index-{name}", Encoder()).search(queries, 10))
-    assert found[0] == found[1]
-    assert read_manifest(tmp_path / "index-one")["facts"]["type"] == ("exact" if exact_below > 700 else "IVF")
+    settings = IndexSettings(kind=kind, nprobe=8)
+    run(write_shards(tmp_path / "one", array, 1), settings, tmp_path / "index-one")
+    five = write_shards(tmp_path / "five", array, 5)
+    run(five, settings, tmp_path / "index-five")
+    found = [
+        VectorIndex.load(index, Encoder()).search(queries, 10)
+        for index in (tmp_path / "index-one", tmp_path / "index-five", by_stages(five, settings, tmp_path))
+    ]
+    assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.parametrize("kind", ["exact", "ivf_sq", "ivf_pq", "OPQ4,IVF16,PQ4x4", "IVF16_HNSW8,SQ8", "HNSW8", "SQ8"])
+def test_scores_are_cosines_of_the_stored_vectors_whatever_the_index(tmp_path: Path, kind: str) -> None:
+    array, queries = vectors(1200).astype(np.float16), vectors(9, seed=1)
+    run(write_shards(tmp_path, array, 3, dtype="float16"), IndexSettings(kind=kind), tmp_path / "index")
+    expected = queries.astype(np.float64) @ array.astype(np.float64).T
+    for modalities in (None, frozenset({"table"})):
+        found = VectorIndex.load(tmp_path / "index", Encoder()).search(queries, 10, [modalities] * 9)
+        for row, hits in enumerate(found):
+            positions = [int(hit.item_id[1:]) for hit in hits]
+            assert len(hits) == 10
+            assert [hit.score for hit in hits] == pytest.approx(expected[row, positions], abs=1e-6)
+            assert [(-hit.score, hit.item_id) for hit in hits] == sorted((-hit.score, hit.item_id) for hit in hits)
+            assert modalities is None or all(position % 3 == 1 for position in positions)
 
 
 def test_exact_search_is_exact_and_scores_are_cosines(tmp_path: Path) -> None:
@@ -74,30 +118,72 @@ def test_exact_search_is_exact_and_scores_are_cosines(tmp_path: Path) -> None:
 
 
 def test_recall_of_an_inverted_index_is_measured(tmp_path: Path) -> None:
-    array = vectors(2000)
-    shards = write_shards(tmp_path, array, 2)
+    shards = write_shards(tmp_path, vectors(2000), 2)
     recalls = []
-    for nprobe in (1, 51):
-        run(shards, IndexSettings(exact_below=10, nprobe=nprobe), tmp_path / f"index-{nprobe}")
+    for nprobe in (1, 99):
+        run(shards, IndexSettings(kind="ivf_sq", nprobe=nprobe, recall_sample=100), tmp_path / f"index-{nprobe}")
         facts = read_manifest(tmp_path / f"index-{nprobe}")["facts"]
         recalls.append(facts["recall_at_10"])
-        assert facts["nlist"] == 51, "no more lists than the vectors can train"
-    assert recalls[0] < 0.9, "one list of 51 misses neighbours of random vectors, and says so"
+        assert facts["nlist"] == 48, "1,900 vectors that are not held out, 39 a list"
+        assert facts["notes"] == ["1900 vectors can train 48 lists, not 178"]
+    assert recalls[0] < 0.9, "one list of 48 misses neighbours of random vectors, and says so"
     assert recalls[1] == 1.0, "all lists are an exact search"
+
+
+def test_nprobe_is_tuned_to_the_wanted_recall_for_each_modality_that_is_not_searched_exactly(tmp_path: Path) -> None:
+    array = vectors(1200)
+    settings = IndexSettings(kind="ivf_sq", wanted_recall=0.8, exact_below=100, recall_sample=200)
+    run(write_shards(tmp_path, array, 2), settings, tmp_path / "index")
+    facts = read_manifest(tmp_path / "index")["facts"]
+    assert set(facts["nprobe"]) == {"all", "text", "table", "image"}, "there is no video"
+    assert 1 < facts["nprobe"]["all"] < facts["nlist"]
+    queries = vectors(100, seed=2)
+    found = ids(VectorIndex.load(tmp_path / "index", Encoder()).search(queries, 10))
+    share = np.mean([len(set(f) & set(brute_force(array, q, 10))) / 10 for f, q in zip(found, queries, strict=True)])
+    assert share == pytest.approx(facts["recall_at_10"], abs=0.08)
+    assert share > 0.72
+
+
+@pytest.mark.parametrize(
+    ("wanted", "recalls", "fewest"),
+    [
+        (0.9, {n: n / 100 for n in range(1, 101)}, 90),
+        (0.01, {n: n / 100 for n in range(1, 101)}, 1),
+        (1.0, {n: n / 100 for n in range(1, 101)}, 100),
+        (0.9, {n: min(n, 8) / 10 for n in range(1, 101)}, 8),  # never reached: no more lists than help
+    ],
+)
+def test_the_fewest_lists_that_reach_a_recall(wanted: float, recalls: dict[int, float], fewest: int) -> None:
+    assert fewest_lists(recalls.__getitem__, 100, wanted) == fewest
+
+
+def test_given_queries_measure_recall(tmp_path: Path) -> None:
+    array, asked = vectors(600), vectors(30, seed=1)
+    np.save(tmp_path / "queries.npy", 5 * asked)
+    settings = IndexSettings(kind="IVF8,Flat", nprobe=1)
+    run(write_shards(tmp_path, array, 1), settings, tmp_path / "index", queries=tmp_path / "queries.npy")
+    facts = read_manifest(tmp_path / "index")["facts"]
+    found = ids(VectorIndex.load(tmp_path / "index", Encoder()).search(asked, 10))
+    share = np.mean([len(set(f) & set(brute_force(array, q, 10))) / 10 for f, q in zip(found, asked, strict=True)])
+    assert (facts["queries"], facts["recall_queries"]) == ("given", 30)
+    assert facts["recall_at_10"] == pytest.approx(share, abs=0.02), "it counts one item more when it looks for itself"
 
 
 def test_an_index_moves_with_its_directory(tmp_path: Path) -> None:
     array = vectors(500)
-    run(write_shards(tmp_path, array, 1), IndexSettings(exact_below=10, nprobe=99), tmp_path / "index")
+    run(write_shards(tmp_path, array, 1), IndexSettings(kind="ivf_sq", nprobe=99), tmp_path / "index")
+    for shard in tmp_path.glob("shard-*"):
+        shutil.rmtree(shard)
     (tmp_path / "index").rename(tmp_path / "moved")
     index = VectorIndex.load(tmp_path / "moved", Encoder())
     assert ids(index.search(array[:5], 1)) == [[f"i{n:04d}"] for n in range(5)]
 
 
-@pytest.mark.parametrize("exact_below", [10_000, 10])
-def test_allowed_modalities(tmp_path: Path, exact_below: int) -> None:
+@pytest.mark.parametrize(("kind", "exact_below"), [("exact", 10), ("ivf_sq", 10), ("ivf_sq", 10_000)])
+def test_allowed_modalities(tmp_path: Path, kind: str, exact_below: int) -> None:
     array, queries = vectors(200), vectors(4, seed=1)
-    run(write_shards(tmp_path, array, 1), IndexSettings(exact_below=exact_below, nprobe=99), tmp_path / "index")
+    settings = IndexSettings(kind=kind, exact_below=exact_below, nprobe=99)
+    run(write_shards(tmp_path, array, 1), settings, tmp_path / "index")
     index = VectorIndex.load(tmp_path / "index", Encoder())
     allowed = [None, frozenset({"table"}), frozenset({"text", "image"}), frozenset({"video"})]
     among = [None, [n for n in range(200) if n % 3 == 1], [n for n in range(200) if n % 3 != 1], []]
@@ -112,6 +198,32 @@ def test_fewer_items_than_k_gives_them_all_and_no_minus_one(tmp_path: Path) -> N
     assert [len(hits) for hits in index.search(vectors(1, seed=1), 10, [frozenset({"table"})])] == [1]
 
 
+@pytest.mark.parametrize(
+    ("array", "fault"),
+    [(vectors(5)[:, :8], r"float32 \(5, 8\), not two vectors or more of 16"), (0 * vectors(5), "zero or not numbers")],
+)
+def test_queries_that_are_none_are_refused(tmp_path: Path, array: np.ndarray, fault: str) -> None:
+    np.save(tmp_path / "queries.npy", array)
+    shards = write_shards(tmp_path, vectors(50), 1)
+    with pytest.raises(UserError, match=f"queries.npy .*{fault}"):
+        run(shards, IndexSettings(), tmp_path / "index", queries=tmp_path / "queries.npy")
+
+
+def test_more_lists_are_visited_until_there_are_k_items(tmp_path: Path) -> None:
+    array = vectors(800)
+    run(write_shards(tmp_path, array, 1), IndexSettings(kind="IVF15,Flat", nprobe=1), tmp_path / "index")
+    [hits] = VectorIndex.load(tmp_path / "index", Encoder()).search(array[:1], 500)
+    assert len(hits) == 500
+
+
+def test_a_modality_of_few_items_is_searched_exactly(tmp_path: Path) -> None:
+    array, queries = vectors(2000), vectors(20, seed=1)
+    settings = IndexSettings(kind="ivf_sq", exact_below=700, nprobe=1)
+    run(write_shards(tmp_path, array, 1), settings, tmp_path / "index")
+    found = VectorIndex.load(tmp_path / "index", Encoder()).search(queries, 10, [frozenset({"image"})] * 20)
+    assert ids(found) == [brute_force(array, query, 10, list(range(2, 2000, 3))) for query in queries]
+
+
 def test_ties_come_in_the_order_of_ids_also_across_the_cut(tmp_path: Path) -> None:
     array = np.repeat(vectors(2), [90, 10], axis=0)
     run(write_shards(tmp_path, array, 3), IndexSettings(), tmp_path / "index")
@@ -120,16 +232,17 @@ def test_ties_come_in_the_order_of_ids_also_across_the_cut(tmp_path: Path) -> No
     assert ids(index.search(array[95:96], 12)) == [[f"i{n:04d}" for n in [*range(90, 100), 0, 1]]]
 
 
-def test_results_do_not_depend_on_the_batch_of_queries(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["exact", "ivf_sq", "PCA8,IVF8,SQ8"])
+def test_results_do_not_depend_on_the_batch_of_queries(tmp_path: Path, kind: str) -> None:
     array, queries = vectors(500), vectors(30, seed=1)
-    run(write_shards(tmp_path, array, 1), IndexSettings(), tmp_path / "index")
+    run(write_shards(tmp_path, array, 1), IndexSettings(kind=kind, nprobe=2), tmp_path / "index")
     index = VectorIndex.load(tmp_path / "index", Encoder())
     together = index.search(queries, 10)
     assert [index.search(queries[n : n + 1], 10)[0] for n in range(30)] == together
 
 
 def test_vectors_that_are_all_alike_stop_the_stage(tmp_path: Path) -> None:
-    with pytest.raises(StageStopped, match="same item, i0000"):
+    with pytest.raises(StageStopped, match="same item, i0000: check the encoder"):
         run(write_shards(tmp_path, np.repeat(vectors(1), 50, axis=0), 1), IndexSettings(), tmp_path / "index")
     assert not (tmp_path / "index").exists()
 
@@ -157,6 +270,73 @@ def test_missing_repeated_and_foreign_shards_are_refused(tmp_path: Path) -> None
     other = write_shards(tmp_path / "other", vectors(9), 3, encoder="f2")
     with pytest.raises(UserError, match="shard-1 was made with encoder f2"):
         run([shards[0], other[1], shards[2]], IndexSettings(), tmp_path / "index")
+
+
+def cut(path: Path) -> None:
+    os.truncate(path, path.stat().st_size // 2)
+
+
+def flip(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[-5] ^= 4
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("name", [VECTORS_FILE, IDS_FILE])
+@pytest.mark.parametrize("damage", [cut, flip, Path.unlink])
+def test_a_damaged_shard_is_named(tmp_path: Path, damage: Callable[[Path], None], name: str) -> None:
+    shards = write_shards(tmp_path, vectors(90), 3)
+    train(shards, IndexTrainSettings(), tmp_path / "train")
+    damage(shards[1] / name)
+    message = f"shard-1/{name} is not as it was written: remove the folder .*shard-1 and run snakemake again"
+    with pytest.raises(UserError, match=message):
+        run(shards, IndexSettings(), tmp_path / "index")
+    with pytest.raises(UserError, match=message):
+        add(shards[1], tmp_path / "train", tmp_path / "part-1")
+
+
+@pytest.mark.parametrize("name", ["lists.ivfdata", "index.faiss", "vectors/000001.npy", "ids/item_ids.npy"])
+@pytest.mark.parametrize("damage", [cut, Path.unlink])
+def test_a_damaged_index_is_named_when_it_is_loaded(tmp_path: Path, name: str, damage: Callable[[Path], None]) -> None:
+    run(write_shards(tmp_path, vectors(600), 2), IndexSettings(kind="ivf_sq"), tmp_path / "index")
+    damage(tmp_path / "index" / name)
+    with pytest.raises(UserError, match=f"{name} has .* run `canopy index` again"):
+        VectorIndex.load(tmp_path / "index", Encoder())
+
+
+def test_parts_of_other_shards_or_another_training_are_refused(tmp_path: Path) -> None:
+    shards = write_shards(tmp_path, vectors(600), 2)
+    settings = IndexSettings(kind="ivf_sq")
+    by_stages(shards, settings, tmp_path)
+    parts = [tmp_path / "part-0", tmp_path / "part-1"]
+    with pytest.raises(UserError, match=r"got parts of shards \[0\]; give one of each of 2"):
+        run(shards, settings, tmp_path / "index", tmp_path / "train", parts[:1])
+    train(shards, IndexTrainSettings(kind="ivf_sq", seed=14), tmp_path / "train")
+    with pytest.raises(UserError, match=r"part-0 was made with another index than .*canopy index-add"):
+        run(shards, settings, tmp_path / "index", tmp_path / "train", parts)
+    write_shards(tmp_path, vectors(600, seed=5), 2)
+    with pytest.raises(UserError, match="from other shards than these: run `canopy index-train`"):
+        run(shards, settings, tmp_path / "index", tmp_path / "train", parts)
+    with pytest.raises(UserError, match=r"another shard 1 than .*canopy index-train"):
+        add(shards[1], tmp_path / "train", tmp_path / "part-1")
+
+
+@pytest.mark.parametrize(
+    ("settings", "total", "factory", "note"),
+    [
+        (IndexSettings(), 99_999, "", ""),
+        (IndexSettings(), 100_000, "IVF1264,SQfp16", ""),
+        (IndexSettings(), 10_000_000, "OPQ64,IVF12649,PQ64", ""),
+        (IndexSettings(kind="exact"), 10**9, "", ""),
+        (IndexSettings(kind="ivf_pq"), 5_000, "IVF128,SQfp16", "cannot train product quantisation"),
+        (IndexSettings(kind="IVF65536_HNSW32,SQ8"), 10**8, "IVF65536_HNSW32,SQ8", ""),
+        (IndexSettings(kind="IVF65536_HNSW32,SQ8"), 39_000, "IVF1000_HNSW32,SQ8", "can train 1000 lists, not 65536"),
+    ],
+)
+def test_the_corpus_size_decides_on_the_index(settings: IndexSettings, total: int, factory: str, note: str) -> None:
+    made = plan(settings, total, 384, total)
+    assert made.factory == factory
+    assert note in " ".join(made.notes) and bool(made.notes) == bool(note)
 
 
 def test_siblings_are_the_items_of_a_document_with_numbers_in_order(tmp_path: Path) -> None:

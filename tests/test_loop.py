@@ -4,7 +4,6 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-import faiss
 import polars as pl
 import pytest
 from hypothesis import HealthCheck, given
@@ -24,12 +23,14 @@ from methods_world import (
 
 from canopy.errors import UserError
 from canopy.index import VectorIndex
+from canopy.index.ids import ItemIds, write_ids
 from canopy.methods.follow_up import normalise_query
 from canopy.methods.loop import Batch, answer_batch
 from canopy.methods.retrieve import ROUTES, UNROUTED, ItemStore, retrieve
 from canopy.methods.run import shard_of, summary
 from canopy.reader import parsing
 from canopy.settings.runs import RunSettings
+from canopy.shards import StoredVectors
 
 CAPTAIN = ask("nq:1", "Where was the captain of the Marlune born?")
 MAYOR = ask("nq:2", "Who is the mayor of Drevik?")
@@ -188,15 +189,15 @@ def test_document_comes_in_document_order_once(corpus: Path) -> None:
 
 
 @pytest.mark.parametrize("label", [UNROUTED, *(name for name in ROUTES if name != "none")])
-def test_retrieval_by_the_real_index_is_that_of_exact_search(label: str) -> None:
+def test_retrieval_by_the_real_index_is_that_of_exact_search(tmp_path: Path, label: str) -> None:
     encoder = BagEncoder()
     brute = BruteIndex(ITEMS, encoder)
-    flat = faiss.IndexFlatIP(encoder.dim)
-    flat.add(brute.vectors)
     ids = pl.DataFrame([{"item_id": i.item_id, "modality": i.modality, "doc_id": i.doc_id} for i in brute.items])
+    write_ids([ids], tmp_path / "ids")
+    index = VectorIndex(StoredVectors([brute.vectors], encoder.dim), ItemIds.load(tmp_path / "ids"))
     vectors = encoder.encode([CAPTAIN.question, MAYOR.question, "pier"])
     held: list[set[str]] = [set(), {"nq:c", "nq:a"}, {item.item_id for item in ITEMS}]
-    found = retrieve(VectorIndex(flat, ids, 1), vectors, [label] * 3, held, 2)
+    found = retrieve(index, vectors, [label] * 3, held, 2)
     expected = retrieve(brute, vectors, [label] * 3, held, 2)
     assert [[hit.item_id for hit in hits] for hits in found] == [[hit.item_id for hit in hits] for hits in expected]
     assert found[2] == [], "all held"

@@ -34,6 +34,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "video": (_STAGES, "Segment videos and read the text on frames and images."),
     "corpus": (_STAGES, "Merge all benchmarks into one corpus."),
     "embed": (_STAGES, "Embed one shard of the corpus."),
+    "index-train": (_STAGES, "Decide on the kind of index and train it on a sample."),
+    "index-add": (_STAGES, "Put one shard's vectors into the lists of a trained index."),
     "index": (_STAGES, "Build the search index over all shards."),
     "preferences": (_STAGES, "Mine gold parent-child decisions."),
     "encoder": (_STAGES, "Fine-tune the node encoder on the preferences."),

@@ -1,4 +1,4 @@
-"""Settings of embedding, indexing, region trees and encoder training."""
+"""Settings of embedding, region trees and encoder training."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from typing import Literal
 from pydantic import Field
 
 from canopy.settings.base import Settings
+
+# Dimensions of the vectors of each model.
+DIMENSIONS = {"minilm": 384}
 
 
 class EncoderSettings(Settings):
@@ -25,15 +28,6 @@ class EmbedSettings(Settings):
 
     encoder: EncoderSettings = EncoderSettings()
     store: Literal["float16", "float32"] = "float32"
-
-
-class IndexSettings(Settings):
-    """The FAISS index over all shards."""
-
-    exact_below: int = Field(100_000, ge=1, description="items; IVF at or above")
-    recall_sample: int = Field(200, ge=1, description="queries for the recall@10 measured against exact search")
-    nprobe: int = Field(32, ge=1, description="IVF lists visited a query")
-    seed: int = 13
 
 
 class TreeSettings(Settings):
