@@ -42,6 +42,7 @@ prompt_tokens: 100
 """
 RATES = """
 {parse_mb_s: 10, ocr_images_s: 5, corpus_items_s: 10_000, embed_items_s: 1_000, index_vectors_s: 2_000,
+train_gflop_s: 100, merge_vectors_s: 50_000, index_id_bytes: 50,
 preferences_questions_s: 100, train_questions_s: 8, refine_items_s: 50, prefill_tokens_s: 10_000, decode_tokens_s: 100,
 search_queries_s: 10, scan_items_s: 1_000_000, metrics_questions_s: 100, start_s: 10, convert_s: 60, id_bytes: 100,
 memory_mb: {run: 2_000, embed: 700, index: 200, corpus: 150}}
@@ -70,7 +71,10 @@ def test_each_stage_takes_what_its_work_by_its_rate_takes(folder: Path, capsys: 
         "video": 4 * 10_000 / 5 / 3600,
         "corpus": 2 * 1_000_000 / 10_000 / 3600,
         "embed": 4 * (1_000_000 / 1_000 + 4 * 10) / 3600,
-        "index": 2 * 1_000_000 / 2_000 / 3600,
+        # 4 sqrt(n) = 4,000 lists; 10 passes of k-means over 40 vectors a list, of 384 dimensions.
+        "index_train": 4 * 2 * 10 * 160_000 * 4_000 * 384 / 1e9 / 100 / 3600,
+        "index_add": 4 * 1_000_000 / 2_000 / 3600,
+        "index": 2 * 1_000_000 / 50_000 / 3600,
         "preferences": 2 * (1_000 + 2_000) / 100 / 3600,
         "encoder": 4 * (2 * 400 / 8 + 10) / 3600,
         "decisions": 2 * (2 * 1_000 * 2 / 50 + 10) / 3600,
@@ -88,7 +92,7 @@ def test_each_stage_takes_what_its_work_by_its_rate_takes(folder: Path, capsys: 
     with_gpu = {"embed": 1040, "encoder": 110, "decisions": 90, "run vanilla_rag": 400}
     for stage, seconds in with_gpu.items():
         assert stages[stage]["gpu_hours"] == pytest.approx(seconds / 3600, rel=1e-3), stage
-    assert all(stages[s]["gpu_hours"] == 0 for s in ("parse", "video", "corpus", "index", "metrics", "table"))
+    assert all(stages[s]["gpu_hours"] == 0 for s in ("parse", "video", "corpus", "index_add", "metrics", "table"))
     assert stages["embed"]["longest_job_hours"] == pytest.approx(1040 / 4 / 3600, rel=1e-3)
     assert stages["parse"]["longest_job_hours"] == pytest.approx(45 / 3600, rel=1e-3)
 
@@ -100,17 +104,37 @@ def test_disk_and_memory_grow_with_the_corpus(folder: Path, capsys: pytest.Captu
     assert stages["corpus"]["disk_gb"] == pytest.approx((980_000 * 400 + 10_000 * 1_000 + 10_000 * 500) / 1e9)
     assert stages["run canopy"]["disk_gb"] == pytest.approx(1_000 * 4_000 / 1e9)
     assert stages["corpus"]["peak_memory_gb"] == pytest.approx(0.15 + 0.1)
-    assert stages["run canopy"]["peak_memory_gb"] == pytest.approx(2.0 + 0.1), "lists are mapped from disk"
+    centroids = 4_000 * 384 * 4 / 1e9
+    assert stages["index"]["disk_gb"] == pytest.approx(1e6 * (384 * 2 + 8 + 50) / 1e9 + centroids), (
+        "float16 and numbers"
+    )
+    assert stages["index"]["peak_memory_gb"] == pytest.approx(0.2 + 0.05 + centroids)
+    assert stages["run canopy"]["peak_memory_gb"] == pytest.approx(2.0 + centroids), "lists are mapped from disk"
     assert stages["run no_retrieval"]["peak_memory_gb"] == pytest.approx(2.0)
     assert made["total"]["disk_gb"] == pytest.approx(sum(s["disk_gb"] for s in made["stages"]))
     assert made["total"]["peak_memory_gb"] == max(s["peak_memory_gb"] for s in made["stages"])
 
 
-def test_an_exact_index_is_held_in_memory(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (folder / "mine.yaml").write_text(CONFIG + "index: {exact_below: 2_000_000}\n")
+@pytest.mark.parametrize(
+    ("index", "jobs", "code_bytes", "in_memory"),
+    [
+        ("{exact_below: 2_000_000}", 4 + 2, 0, 0),
+        ("{kind: exact}", 1, 0, 0),
+        ("{kind: ivf_pq}", 4 + 2, 64 + 8, 4_000 * 384 * 4),
+        ("{kind: 'SQ8'}", 4 + 2, 384, 384 * 1_000_000),
+    ],
+    ids=["auto", "exact", "codes", "no lists"],
+)
+def test_each_kind_of_index_has_its_jobs_disk_and_memory(
+    folder: Path, capsys: pytest.CaptureFixture[str], index: str, jobs: int, code_bytes: int, in_memory: int
+) -> None:
+    (folder / "mine.yaml").write_text(CONFIG + f"index: {index}\n")
     stages = {s["stage"]: s for s in plan(folder, capsys)["stages"]}
-    assert stages["index"]["disk_gb"] == pytest.approx(1_000_000 * 384 * 4 / 1e9)
-    assert stages["run canopy"]["peak_memory_gb"] == pytest.approx(2.0 + 0.1 + 1.536)
+    assert sum(s["jobs"] for name, s in stages.items() if name.startswith("index")) == jobs
+    centroids = 4_000 * 384 * 4 if "pq" in index else 0
+    disk = 1_000_000 * (code_bytes + 50) + centroids
+    assert stages["index"]["disk_gb"] == pytest.approx(disk / 1e9)
+    assert stages["run canopy"]["peak_memory_gb"] == pytest.approx(2.0 + in_memory / 1e9)
 
 
 def test_a_prompt_is_never_longer_than_the_context(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -184,6 +208,7 @@ def test_a_finished_run_gives_throughputs(folder: Path, capsys: pytest.CaptureFi
     facts: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
         "embeddings/shard-0": ("embed", {}, {"items": 300}),
         "embeddings/shard-1": ("embed", {}, {"items": 500}),
+        "index": ("index", {}, {"ntotal": 800, "stages": {"add": {"seconds": 4.0}}}),
         "runs/canopy/shard-0": (
             "run",
             {"name": "canopy"},
@@ -210,7 +235,8 @@ def test_a_finished_run_gives_throughputs(folder: Path, capsys: pytest.CaptureFi
     assert figures["mean_rounds.canopy"]["value"] == (30 * 2 + 10) / 40
     assert figures["memory_mb.run"]["value"] == 900
     assert figures["start_s"]["source"].startswith("stated in"), "what is stated is preferred to what was measured"
-    assert figures["index_vectors_s"]["source"].startswith("assumed"), "the run has no index"
+    assert figures["index_vectors_s"]["value"] == 200
+    assert figures["merge_vectors_s"]["source"].startswith("assumed"), "nothing was merged in the run"
 
 
 @pytest.mark.parametrize(
@@ -285,4 +311,4 @@ def test_the_worked_example_of_the_docs_is_what_the_command_prints(
 
 def test_a_device_has_every_figure() -> None:
     for device in ("cpu", "h100"):
-        assert len(load_throughput(device, None).memory_mb) == 13
+        assert len(load_throughput(device, None).memory_mb) == 15

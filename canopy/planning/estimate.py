@@ -8,12 +8,14 @@ from dataclasses import dataclass
 
 from canopy.config import Benchmark, Config, Project
 from canopy.planning.figures import Sizes, Throughput
-from canopy.planning.vectors import DIMENSIONS, NUMBER_BYTES, index_bytes, index_memory
+from canopy.planning.vectors import NUMBER_BYTES, in_parts, layout
 from canopy.planning.work import reader_work
 from canopy.settings.runs import MethodSettings
 from canopy.specs import table_names
 
 _MB = 1e6
+# As in canopy.index.add: vectors that an index_add job holds at a time.
+_VECTORS_A_FILE = 32_768
 # Rules whose memory and time are not those of the configuration's `jobs`: (MB, minutes).
 _FIXED = {"mini_raw": (1000, 30), "metrics": (1000, 30), "table": (1000, 30)}
 
@@ -74,6 +76,7 @@ class _Planner:
         self.config: Config = project.config
         self.sizes = sizes
         self.rates = rates
+        self.layout = layout(self.config, sizes.total)
 
     def stages(self) -> Iterator[Estimate]:
         if self.config.raw.generate is not None:
@@ -84,7 +87,7 @@ class _Planner:
         yield self._corpus()
         if any("index" in method.needs for method in self.project.methods.values()):
             yield self._embed()
-            yield self._index()
+            yield from self._index()
         asked = self.sizes.questions + self.sizes.learnt
         yield self._one("preferences", asked / self.rates.preferences_questions_s.value)
         if self.config.node_encoder == "trained":
@@ -118,17 +121,24 @@ class _Planner:
     def _embed(self) -> Estimate:
         shards = self.config.shards.embeddings
         seconds = self.sizes.total / self.rates.embed_items_s.value + shards * self.rates.start_s.value
-        disk = self.sizes.total * DIMENSIONS[self.config.encoder.model] * NUMBER_BYTES[self.config.embed.store]
+        disk = self.sizes.total * self.layout.dim * NUMBER_BYTES[self.config.embed.store]
         return self._made("embed", shards, seconds, seconds / shards, disk=disk, model=True, training=True)
 
-    def _index(self) -> Estimate:
-        vectors = self.sizes.total
-        return self._one(
-            "index",
-            vectors / self.rates.index_vectors_s.value,
-            disk=index_bytes(self.config, vectors),
-            memory_mb=index_memory(self.config, vectors, self.rates.id_bytes.value) / _MB,
-        )
+    def _index(self) -> Iterator[Estimate]:
+        vectors, made, rates = self.sizes.total, self.layout, self.rates
+        training = made.training_gflop / rates.train_gflop_s.value
+        adding = vectors / rates.index_vectors_s.value if made.lists else 0.0
+        merging = vectors / rates.merge_vectors_s.value
+        ids = vectors * rates.index_id_bytes.value
+        centroids = made.centroid_bytes / _MB
+        if in_parts(self.config):
+            yield self._one("index_train", training, memory_mb=centroids, training=True)
+            shards = self.config.shards.embeddings
+            memory = centroids + _VECTORS_A_FILE * made.dim * NUMBER_BYTES["float32"] / _MB
+            yield self._made("index_add", shards, adding, adding / shards, memory_mb=memory, training=True)
+        else:
+            merging += training + adding
+        yield self._one("index", merging, disk=made.index_bytes + ids, memory_mb=(made.search_bytes + ids) / _MB)
 
     def _encoder(self) -> Estimate:
         questions = min(self.config.training.max_questions, self.sizes.learnt) * self.config.training.epochs
@@ -147,14 +157,13 @@ class _Planner:
             + batches * each.searches * self.sizes.total / rates.scan_items_s.value
             + shards * rates.start_s.value
         )
-        memory = index_memory(self.config, self.sizes.total, rates.id_bytes.value, searching=True)
         return self._made(
             f"run {name}",
             shards,
             seconds,
             seconds / shards,
             disk=questions * self.sizes.run_bytes.value,
-            memory_mb=memory / _MB if "index" in method.needs else 0.0,
+            memory_mb=self.layout.search_bytes / _MB if "index" in method.needs else 0.0,
             model=True,
         )
 

@@ -26,6 +26,8 @@ MeasuredStage = Literal[
     "video",
     "corpus",
     "embed",
+    "index_train",
+    "index_add",
     "index",
     "preferences",
     "encoder",
@@ -93,7 +95,9 @@ class Throughput(Settings):
     ocr_images_s: Rate = Field(description="images and video frames through text recognition")
     corpus_items_s: Rate = Field(description="items merged")
     embed_items_s: Rate = Field(description="items embedded")
-    index_vectors_s: Rate = Field(description="vectors put into the index, training included")
+    train_gflop_s: Rate = Field(description="GFLOP/s of training the index's lists")
+    index_vectors_s: Rate = Field(description="vectors put into lists, a job")
+    merge_vectors_s: Rate = Field(description="vectors whose ids and lists are merged")
     preferences_questions_s: Rate = Field(description="questions whose gold decisions are mined")
     train_questions_s: Rate = Field(description="questions the node encoder is trained on, evaluations included")
     refine_items_s: Rate = Field(description="items refined against a query")
@@ -105,7 +109,8 @@ class Throughput(Settings):
     start_s: Figure = Field(description="seconds until a job with a model has loaded it")
     convert_s: Figure = Field(description="seconds to convert the reader's weights")
     memory_mb: dict[MeasuredStage, Figure] = Field(description="peak of a job, without what grows with the corpus")
-    id_bytes: Figure = Field(description="memory of an item id in a search or a merge")
+    id_bytes: Figure = Field(description="memory of an item id while benchmarks are merged")
+    index_id_bytes: Figure = Field(description="memory of an item id while the index is made, and its disk")
 
 
 AnySettings = TypeVar("AnySettings", Sizes, Throughput)

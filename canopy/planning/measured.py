@@ -13,8 +13,6 @@ from canopy.artefacts import MANIFEST, read_manifest
 from canopy.errors import UserError
 from canopy.planning.figures import MeasuredStage
 
-# Stage in a manifest -> rule.
-_RULES = {"mini-raw": "mini_raw", "reader-model": "reader_model"}
 _MEMORY_OF = frozenset(get_args(MeasuredStage))
 
 
@@ -47,8 +45,9 @@ def read_measured(results: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     memory = {}
     for stage, group in stages.items():
         peak = max(_number(m, "peak_rss_mb") for m in group)
-        if _RULES.get(stage, stage) in _MEMORY_OF and peak:
-            memory[_RULES.get(stage, stage)] = {"value": peak, "source": source}
+        rule = stage.replace("-", "_")
+        if rule in _MEMORY_OF and peak:
+            memory[rule] = {"value": peak, "source": source}
     return rates | {"memory_mb": memory}, {"mean_rounds": _mean_rounds(stages.get("run", ()), source)}
 
 
@@ -56,7 +55,6 @@ def _rates(stages: Mapping[str, list[Mapping[str, Any]]]) -> Iterator[tuple[str,
     """Key, amount and seconds of each rate."""
     for key, stage, fact in (
         ("embed_items_s", "embed", "items"),
-        ("index_vectors_s", "index", "ntotal"),
         ("corpus_items_s", "corpus", "items"),
         ("ocr_images_s", "video", "ocr_calls"),
         ("train_questions_s", "encoder", "train_questions"),
@@ -66,6 +64,10 @@ def _rates(stages: Mapping[str, list[Mapping[str, Any]]]) -> Iterator[tuple[str,
         epochs = [m["settings"].get("epochs", 1) if stage == "encoder" else 1 for m in group]
         amount = sum(_total(m["facts"].get(fact)) * n for m, n in zip(group, epochs, strict=True))
         yield key, amount, sum(_number(m, "wall_seconds") for m in group)
+    for key, part in (("index_vectors_s", "add"), ("merge_vectors_s", "merge")):
+        timed = [m["facts"] for m in stages.get("index", ()) if part in m["facts"].get("stages", {})]
+        seconds = sum(_total(facts["stages"][part].get("seconds")) for facts in timed)
+        yield key, sum(_total(facts.get("ntotal")) for facts in timed), seconds
     parsed = stages.get("parse", ())
     yield "parse_mb_s", sum(_input_mb(m) for m in parsed), sum(_number(m, "wall_seconds") for m in parsed)
     runs = [m["facts"] for m in stages.get("run", ())]
