@@ -74,7 +74,7 @@ def test_each_stage_takes_what_its_work_by_its_rate_takes(folder: Path, capsys: 
         # 4 sqrt(n) = 4,000 lists; 10 passes of k-means over 40 vectors a list, of 384 dimensions.
         "index_train": 4 * 2 * 10 * 160_000 * 4_000 * 384 / 1e9 / 100 / 3600,
         "index_add": 4 * 1_000_000 / 2_000 / 3600,
-        "index": 2 * 1_000_000 / 50_000 / 3600,
+        "index": 4 * 1_000_000 / 50_000 / 3600,
         "preferences": 2 * (1_000 + 2_000) / 100 / 3600,
         "encoder": 4 * (2 * 400 / 8 + 10) / 3600,
         "decisions": 2 * (2 * 1_000 * 2 / 50 + 10) / 3600,

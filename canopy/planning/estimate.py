@@ -131,14 +131,16 @@ class _Planner:
         merging = vectors / rates.merge_vectors_s.value
         ids = vectors * rates.index_id_bytes.value
         centroids = made.centroid_bytes / _MB
-        if in_parts(self.config):
+        parts = in_parts(self.config)
+        if parts:
             yield self._one("index_train", training, memory_mb=centroids, training=True)
             shards = self.config.shards.embeddings
             memory = centroids + _VECTORS_A_FILE * made.dim * NUMBER_BYTES["float32"] / _MB
             yield self._made("index_add", shards, adding, adding / shards, memory_mb=memory, training=True)
         else:
             merging += training + adding
-        yield self._one("index", merging, disk=made.index_bytes + ids, memory_mb=(made.search_bytes + ids) / _MB)
+        memory = (made.search_bytes + ids) / _MB
+        yield self._one("index", merging, disk=made.index_bytes + ids, memory_mb=memory, training=parts)
 
     def _encoder(self) -> Estimate:
         questions = min(self.config.training.max_questions, self.sizes.learnt) * self.config.training.epochs
