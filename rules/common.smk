@@ -177,7 +177,7 @@ def artefact_folders():
 
 def index_folders():
     """The folders of the embeddings and the index over them."""
-    return [*(f"embeddings/shard-{i}" for i in EMBEDDING_SHARDS), "index"]
+    return [*(f"embeddings/shard-{i}" for i in EMBEDDING_SHARDS), *(["index-train"] if INDEX_PARTS else []), "index"]
 
 
 def table_inputs(wildcards):

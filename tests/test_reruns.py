@@ -110,7 +110,7 @@ EDITS = [
     Edit(
         "The number of embedding shards",
         {TINY: ("embeddings: 2", "embeddings: 3")},
-        {"embed": 3, "index": 1, "run": 6, "metrics": 3, "table": SCORED},
+        {"embed": 3, "index_train": 1, "index_add": 3, "index": 1, "run": 6, "metrics": 3, "table": SCORED},
     ),
 ]
 
@@ -134,8 +134,13 @@ def test_an_edit_reruns_what_it_can_change_and_nothing_else(finished: Path, edit
 @pytest.mark.parametrize(
     ("folder", "jobs"),
     [
-        ("embeddings/shard-1", {"embed": 1, "index": 1, "run": 6, "metrics": 3, "table": SCORED}),
-        ("index", {"index": 1, "run": 6, "metrics": 3, "table": SCORED}),
+        # The parts of both shards were removed when the index had been merged from them.
+        (
+            "embeddings/shard-1",
+            {"embed": 1, "index_train": 1, "index_add": 2, "index": 1, "run": 6, "metrics": 3, "table": SCORED},
+        ),
+        ("index", {"index_add": 2, "index": 1, "run": 6, "metrics": 3, "table": SCORED}),
+        ("index-train", {"index_train": 1, "index_add": 2, "index": 1, "run": 6, "metrics": 3, "table": SCORED}),
         ("encoder", {"encoder": 1, "decisions": 1, "run": 4, "metrics": 2, "table": 6}),
         ("metrics/canopy", {"metrics": 1, "table": SCORED}),
     ],
