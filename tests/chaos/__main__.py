@@ -21,7 +21,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -54,7 +53,7 @@ class Report:
     kills: int = 0
     finished: int = 0
     differing: list[str] = field(default_factory=list)
-    jobs_started: Counter[str] = field(default_factory=Counter)
+    jobs_started: dict[str, int] = field(default_factory=dict)
     jobs_needed: dict[str, int] = field(default_factory=dict)
     parts_taken_over: int = 0
     parts_lost: int = 0
@@ -108,9 +107,9 @@ class Chaos:
             words = said.read()
         if code:
             raise SystemExit(f"the workflow failed with exit code {code}:\n{words[-6000:]}")
-        self.report.jobs_started.update(
-            rule for rule in re.findall(r"^(?:local)?rule (\w+):", words, re.M) if rule in NEEDED
-        )
+        started = re.findall(r"^(?:local)?rule (\w+):", words, re.MULTILINE)
+        for rule in NEEDED:
+            self.report.jobs_started[rule] = self.report.jobs_started.get(rule, 0) + started.count(rule)
         self.count_parts()
         return code == 0
 
