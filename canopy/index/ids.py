@@ -100,7 +100,9 @@ def write_ids(frames: Iterable[pl.DataFrame], directory: Path) -> None:
     np.save(directory / "ends.npy", np.cumsum(np.concatenate(lengths), dtype=np.uint64))
     np.save(directory / "modalities.npy", np.concatenate(modalities))
     _save_bytes(directory / "item_ids.utf8", directory / "item_ids.npy")
-    _write_documents(np.concatenate(hashes, axis=1), directory)
+    joined = np.concatenate(hashes, axis=1)
+    hashes.clear()  # not twice in memory
+    _write_documents(joined, directory)
 
 
 def _modality_codes(column: pl.Series) -> NDArray[np.uint8]:
@@ -117,13 +119,19 @@ def _save_bytes(source: Path, target: Path) -> None:
 
 def _write_documents(hashes: NDArray[np.uint64], directory: Path) -> None:
     members = np.lexsort((hashes[1], hashes[0]))
-    ordered = hashes[:, members]
-    new = np.concatenate(([True], (ordered[:, 1:] != ordered[:, :-1]).any(axis=0)))
+    new = np.ones(len(members), bool)
+    np.any([_changes(row[members]) for row in hashes], axis=0, out=new[1:])
     documents = np.empty(len(members), np.uint32)
     documents[members] = np.cumsum(new) - 1
     np.save(directory / "documents.npy", documents)
     np.save(directory / "members.npy", members.astype(np.uint32))
     np.save(directory / "starts.npy", np.append(np.flatnonzero(new), len(members)).astype(np.uint32))
+
+
+def _changes(values: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """Whether each value but the first differs from the one before."""
+    differs: NDArray[np.bool_] = values[1:] != values[:-1]
+    return differs
 
 
 def _natural(item_id: str) -> list[tuple[int, str]]:
