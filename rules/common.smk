@@ -61,7 +61,7 @@ RUN_SHARDS = range(CONFIG.shards.runs)
 CPU_ENV = "../envs/cpu.yaml"
 MODEL_ENV = "../envs/gpu.yaml" if CONFIG.jobs.gpus else CPU_ENV
 # On one machine with several GPUs, jobs choose among them (canopy/gpus.py): Snakemake only counts them.
-os.environ["CANOPY_GPUS_A_JOB"] = str(CONFIG.jobs.gpus)
+os.environ.update(CANOPY_GPUS_A_JOB=str(CONFIG.jobs.gpus))
 
 
 onstart:
