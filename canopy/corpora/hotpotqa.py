@@ -26,6 +26,7 @@ from canopy.corpora.native import (
     optional_list,
     optional_text,
     place_of,
+    question_text,
     strings,
     text,
     to_json,
@@ -190,7 +191,7 @@ class _Parser:
         paragraph = native.by_title.get(title)
         if paragraph is not None:
             return _item_id(paragraph, self.contexts)[0], unit_of_sentence(paragraph.sentences)
-        return self.wanted.get(html.unescape(title)) or ("", [])
+        return self.wanted.get(html.unescape(title)) or (f"hotpotqa:{html.unescape(title)}", [])
 
 
 class _Native:
@@ -202,7 +203,7 @@ class _Native:
         self.by_title = {p.title: p for p in self.paragraphs}
         self.facts = _facts(raw)
         self.qid = text(raw, "_id", "id")
-        self.question = text(raw, "question")
+        self.question = question_text(raw)
         self.answers = _answers(raw)
         self.kinds = [kind for key in ("type", "level") if (kind := optional_text(raw, key))]
 

@@ -25,6 +25,7 @@ from canopy.corpora.native import (
     obj,
     optional_text,
     place_of,
+    question_text,
     strings,
     text,
     to_json,
@@ -106,7 +107,7 @@ class _Parser:
         return min(math.ceil(minutes * _MINUTE_MS) + _MINUTE_MS, LONGEST_MS)
 
     def _question(self, file: RawFile, place: str, raw: dict[str, Any], video: _Video, split: Split) -> None:
-        uid, (stem, choices) = text(raw, "uid"), options(text(raw, "question"))
+        uid, (stem, choices) = text(raw, "uid"), options(question_text(raw))
         answers = _letter(raw.get("answer"), len(choices))
         types, reference = _types(raw), optional_text(raw, "time_reference")
         if self.qids.add(uid) != "new":

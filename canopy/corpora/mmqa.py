@@ -29,6 +29,7 @@ from canopy.corpora.native import (
     optional_list,
     optional_text,
     place_of,
+    question_text,
     table_item,
     text,
     text_item,
@@ -197,7 +198,7 @@ class _Native:
     def __init__(self, raw: dict[str, Any]) -> None:
         metadata = {} if raw.get("metadata") is None else obj(raw["metadata"], "`metadata`")
         self.qid = text(raw, "qid")
-        self.question = text(raw, "question")
+        self.question = question_text(raw)
         self.answers = [_answer(a) for a in optional_list(raw, "answers")]
         self.type = optional_text(metadata, "type")
         self.hops = [_answer(a) for group in optional_list(metadata, "intermediate_answers") for a in _group(group)]

@@ -56,6 +56,13 @@ def text(record: dict[str, Any], *keys: str) -> str:
     raise Fault(f"`{'` or `'.join(keys)}` is missing")
 
 
+def question_text(record: dict[str, Any]) -> str:
+    """The string under `question`; unlike an id, a number is none."""
+    if is_index(record.get("question")):
+        raise Fault("`question` is not a string")
+    return text(record, "question")
+
+
 def optional_text(record: dict[str, Any], key: str) -> str:
     """The string under a key, a whole number as its digits; empty where it is absent or null."""
     value = record.get(key)
@@ -215,13 +222,18 @@ class GoldList:
     def __init__(self) -> None:
         """Empty."""
         self._units: dict[str, set[int]] = {}
-        self.missing = 0
+        self._missing: set[str] = set()
+
+    @property
+    def missing(self) -> int:
+        """Items of which some reference could not be located, each once, as an item with gold counts once."""
+        return len(self._missing)
 
     def add(self, item_id: str, units: Iterable[int]) -> bool:
-        """Add units; with none, count a miss. Tells whether there were any."""
+        """Add units; with none, the item, or what is known of it, is missing. Tells whether there were any."""
         units = set(units)
         if not units:
-            self.missing += 1
+            self._missing.add(item_id)
             return False
         self._units.setdefault(item_id, set()).update(units)
         return True

@@ -16,7 +16,18 @@ from typing import Any
 from canopy.contracts import Question, Split
 from canopy.corpora.files import Found, Kind, plain_name, split_of, used_split
 from canopy.corpora.json_records import records
-from canopy.corpora.native import Fault, GoldList, guarded, listed, obj, strings, text, text_item, to_json
+from canopy.corpora.native import (
+    Fault,
+    GoldList,
+    guarded,
+    listed,
+    obj,
+    question_text,
+    strings,
+    text,
+    text_item,
+    to_json,
+)
 from canopy.corpora.quarantine import Ignored
 from canopy.corpora.raw import RawFile, Record
 from canopy.corpora.seen import Seen, SeenNumbers
@@ -77,7 +88,7 @@ class _Parser:
 
     def _biencoder(self, file: RawFile, record: Record) -> None:
         raw = obj(record.value)
-        question = text(raw, "question")
+        question = question_text(raw)
         answers = strings(listed(raw, "answers"), "`answers`")
         contexts = {part: [_context(c) for c in _contexts(raw, part)] for part in _CONTEXTS}
         gold = GoldList()
@@ -85,7 +96,7 @@ class _Parser:
             units = units_with_answer(content, sentence_spans(content), answers)
             gold.add(f"nq:{native}", units if content.strip() else ())
         if not contexts["positive_ctxs"]:
-            gold.missing += 1
+            gold.add("", ())
         for native, title, content in (c for part in contexts.values() for c in part):
             self._passage(file, record, native, title, content)
         written = self.open.get(_signature(question), (question, answers))
@@ -214,7 +225,7 @@ def _number(context: Any, key: str) -> float | None:
 
 def _open_question(record: Record) -> tuple[str, list[str]]:
     raw = obj(record.value)
-    question = text(raw, "question")
+    question = question_text(raw)
     answers = raw.get("answer", raw.get("answers", []))
     return question, strings([answers] if isinstance(answers, str) else answers, "`answer`")
 

@@ -7,6 +7,7 @@ for nodes in a passage, the answer-bearing sentences of the linked passage.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import unquote
@@ -25,6 +26,7 @@ from canopy.corpora.native import (
     obj,
     optional_list,
     optional_text,
+    question_text,
     table_item,
     text,
     text_item,
@@ -35,6 +37,8 @@ from canopy.corpora.raw import RawFile, Record
 from canopy.corpora.seen import Seen, Verdict
 from canopy.corpora.sink import Sink
 from canopy.settings.corpora import ParseSettings
+
+log = logging.getLogger(__name__)
 
 KINDS = (
     Kind("tables", r"[^/]*tables_tok/.*\.json$", "data/traindev_tables_tok/*.json", by_folder=True),
@@ -63,6 +67,7 @@ class _Parser:
         self.seen = Seen()
         self.qids = Seen()
         self.places = AnswerPlaces()
+        self.untraced = 0
 
     def run(self, found: Found) -> None:
         # Traced files first: they hold the plain files' questions together with the answer nodes.
@@ -78,6 +83,11 @@ class _Parser:
         for file in questions:
             for record in records(file, Ignored()):
                 self._question(file, record)
+        if self.untraced:
+            log.warning(
+                "ottqa: %s questions with an answer have no answer nodes, so no gold: *.traced.json files have them",
+                f"{self.untraced:,}",
+            )
 
     def _ask(self, _file: RawFile, record: Record) -> None:
         raw = obj(record.value)
@@ -140,6 +150,7 @@ class _Parser:
         }
         if not is_first(self.qids, self.sink, file, record, qid, **contents):
             return
+        self.untraced += answer is not None and not nodes
         gold = self._gold(raw, nodes, answer)
         sources = sorted({"table" if node.link is None else "passage" for node in nodes}, reverse=True)
         self.sink.question(
@@ -207,7 +218,7 @@ def _checked(raw: dict[str, Any]) -> tuple[str, str, str | None]:
     if answer is not None and not isinstance(answer, str):
         raise Fault("`answer-text` is not a string")
     optional_text(raw, "table_id")
-    return text(raw, "question_id"), text(raw, "question"), answer
+    return text(raw, "question_id"), question_text(raw), answer
 
 
 def _cell(raw: Any) -> str:
