@@ -90,6 +90,17 @@ def test_table_absent(tmp_path: Path) -> None:
     assert next(iter(found.questions.values())).gold_missing == 1
 
 
+def test_a_table_that_is_absent_is_one_missing_item_however_often_it_is_named(tmp_path: Path) -> None:
+    record = question([IN_TABLE, [*IN_TABLE[:1], [1, 0], *IN_TABLE[2:]]], table_id="Absent_0")
+    found = parse("ottqa", write(tmp_path / "raw", files([record])), tmp_path / "out")
+    assert found.summary["gold_missing"] == 1
+
+
+def test_questions_without_answer_nodes_are_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    parse("ottqa", write(tmp_path / "raw", files([question(None)], name="dev.json")), tmp_path / "out")
+    assert [m for m in caplog.messages if "1 questions with an answer have no answer nodes" in m]
+
+
 def test_plain_and_blind_questions(tmp_path: Path) -> None:
     raw = write(tmp_path / "raw", files([question(None)], name="dev.json"))
     blind = {"question_id": "b1", "question": "What ?", "question_postag": ""}

@@ -188,3 +188,19 @@ def test_videos_and_their_questions_are_kept_or_set_apart(tmp_path: Path, odd: A
     assert shown | without | bad == set(range(1, len(lines) + 1))
     for question in found.questions.values():
         json.loads(question.native, parse_constant=pytest.fail)
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "name", "record"),
+    [
+        ("nq", "NQ-open.dev.jsonl", {"question": 7, "answer": ["Orn"]}),
+        ("hotpotqa", "hotpot_dev.jsonl", {**HOTPOTQA["hotpot_dev.jsonl"], "question": 7}),
+        ("ottqa", "dev.traced.json", {**OTTQA["dev.traced.json"], "question": 7}),
+        ("mmqa", "MMQA_dev.jsonl", {**MMQA["MMQA_dev.jsonl"], "question": 7}),
+    ],
+    ids=["nq", "hotpotqa", "ottqa", "mmqa"],
+)
+def test_a_number_is_no_question(tmp_path: Path, benchmark: str, name: str, record: dict[str, Any]) -> None:
+    raw = write(tmp_path / "raw", {name: native(name, [record])})
+    found = parse(benchmark, raw, tmp_path / "out", max_quarantined=1)
+    assert [reason for _, reason in found.quarantine] == ["`question` is not a string"]
