@@ -240,6 +240,45 @@ def test_a_score_that_is_no_number_marks_no_gold(tmp_path: Path, score: str) -> 
     assert [q.gold for q in found.questions.values()] == [(Gold("nq:2", (0,)),)]
 
 
+ANOTHER = {**GOLD, "text": "Some other words. Then x."}
+
+
+@pytest.mark.parametrize("gold", [ANOTHER, {**GOLD, "title": "Another title"}])
+def test_a_gold_passage_under_the_id_of_another_is_set_apart(tmp_path: Path, gold: dict[str, Any]) -> None:
+    files = {"biencoder-nq-dev.json": [record("q", ["x"], [GOLD]), record("r", ["x"], [gold])]}
+    found = parse("nq", write(tmp_path / "raw", files), tmp_path / "out", max_quarantined=1)
+    assert [(q.question, q.gold) for q in found.questions.values()] == [("q", (Gold("nq:1", (0,)),))]
+    assert found.quarantine == [(1, "the id nq:1 of a gold passage is used by another passage")]
+    assert found.items["nq:1"].content == "a x."
+
+
+def test_one_record_with_two_texts_of_its_gold_passage_keeps_the_first(tmp_path: Path) -> None:
+    files = {"biencoder-nq-dev.json": [record("q", ["x"], [GOLD, ANOTHER])]}
+    found = parse("nq", write(tmp_path / "raw", files), tmp_path / "out")
+    assert [q.gold for q in found.questions.values()] == [(Gold("nq:1", (0,)),)]
+    assert found.items["nq:1"].content == "a x."
+    assert found.notices == [(0, "passage differs from an earlier one with its id, which stands")]
+
+
+def test_another_text_of_a_passage_that_is_not_gold_is_noticed(tmp_path: Path) -> None:
+    hard = record("r", ["y"], [ctx("2", "y.", score=1000)], [ANOTHER])
+    files = {"biencoder-nq-dev.json": [record("q", ["x"], [GOLD]), hard]}
+    found = parse("nq", write(tmp_path / "raw", files), tmp_path / "out")
+    assert len(found.questions) == 2
+    assert found.notices == [(1, "passage differs from an earlier one with its id, which stands")]
+
+
+def test_a_corpus_row_that_differs_from_the_dpr_record_is_noticed(tmp_path: Path) -> None:
+    given = [GOLD, ctx("2", "b.")]
+    files = {
+        "biencoder-nq-dev.json": [record("q", ["x"], given)],
+        "psgs_w100.tsv": TSV + "1\tSome other words.\tT\n2\tb.\tT\n3\tc.\tT\n",
+    }
+    found = parse("nq", write(tmp_path / "raw", files), tmp_path / "out")
+    assert {i: item.content for i, item in found.items.items()} == {"nq:1": "a x.", "nq:2": "b.", "nq:3": "c."}
+    assert found.notices == [(2, "passage differs from the one in the DPR records, which stands")]
+
+
 @needs_real
 def test_real_slices(tmp_path: Path) -> None:
     found = parse("nq", REAL / "nq", tmp_path / "out")

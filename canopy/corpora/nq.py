@@ -61,6 +61,7 @@ class _Parser:
         self.settings = settings
         self.sink = sink
         self.passages = _Passages()
+        self.given = Seen()  # passages of the DPR records, with their title and text
         self.questions = Seen()
         self.inside = {kind.name: Seen() for kind in KINDS}  # questions of one kind of file with answers and gold
         self.qids: set[str] = set()
@@ -92,19 +93,34 @@ class _Parser:
         answers = strings(listed(raw, "answers"), "`answers`")
         contexts = {part: [_context(c) for c in _contexts(raw, part)] for part in _CONTEXTS}
         gold = GoldList()
-        for native, _, content in _gold_contexts(_contexts(raw, "positive_ctxs")):
+        gold_contexts = _gold_contexts(_contexts(raw, "positive_ctxs"))
+        for native, _, content in gold_contexts:
             units = units_with_answer(content, sentence_spans(content), answers)
             gold.add(f"nq:{native}", units if content.strip() else ())
         if not contexts["positive_ctxs"]:
             gold.add("", ())
         for native, title, content in (c for part in contexts.values() for c in part):
-            self._passage(file, record, native, title, content)
+            self._given_passage(file, record, native, title, content)
+        for native, title, content in gold_contexts:  # gold counts the sentences of the text that is stored
+            if self.given.add(native, _passage_said(title, content)) == "different":
+                raise Fault(f"the id nq:{native} of a gold passage is used by another passage")
         written = self.open.get(_signature(question), (question, answers))
         self._question("biencoder", file, record, *written, split_of(file.path), gold)
+
+    def _given_passage(self, file: RawFile, record: Record, native: str, title: str, content: str) -> None:
+        verdict = self.given.add(native, _passage_said(title, content))
+        if verdict == "new":
+            self._passage(file, record, native, title, content)
+        elif verdict == "different":
+            kept = "passage differs from an earlier one with its id, which stands"
+            self.sink.quarantine.notice(kept, file.path, record.place, f"nq:{native}: {content}")
 
     def _passage(self, file: RawFile, record: Record, native: str, title: str, content: str) -> None:
         if self.passages.add(native):
             text_item(self.sink, file, record, f"nq:{native}", title, content, doc_id=f"nq:{title or native}")
+        elif self.given.has(native) and self.given.add(native, _passage_said(title, content)) == "different":
+            kept = "passage differs from the one in the DPR records, which stands"
+            self.sink.quarantine.notice(kept, file.path, record.place, f"nq:{native}: {content}")
 
     def _plain(self, kind: str, with_gold: set[Split], file: RawFile, record: Record) -> None:
         try:
@@ -212,7 +228,9 @@ def _gold_contexts(positive: list[Any]) -> list[tuple[str, str, str]]:
     """The gold passages of a record, each once: score 1000, else the gold title, else the first positive one."""
     marked = [c for c in positive if _number(c, "score") == _GOLD_SCORE]
     marked = marked or [c for c in positive if _number(c, "title_score") == 1] or positive[:1]
-    by_id = {context[0]: context for context in (_context(c) for c in marked)}
+    by_id: dict[str, tuple[str, str, str]] = {}
+    for context in map(_context, marked):
+        by_id.setdefault(context[0], context)
     return list(by_id.values())
 
 
@@ -245,6 +263,10 @@ def _split(file: RawFile) -> Split:
     # The open-domain papers test on NQ-open's dev file (DPR's nq-test.qa.csv holds the same 3,610 questions);
     # their dev questions are a part of NQ-open's train file.
     return "test" if re.match(r"nq[-_]open\.dev", plain_name(file.path).lower()) else split_of(file.path)
+
+
+def _passage_said(title: str, content: str) -> str:
+    return to_json([title, content])
 
 
 def _said(answers: list[str]) -> str:
