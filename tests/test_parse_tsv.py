@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from canopy.corpora.quarantine import Quarantine
 from canopy.corpora.raw import RawFile
 from canopy.corpora.tsv import MAX_SPREAD, tsv_rows
-from canopy.errors import StageStopped
+from canopy.errors import StageStopped, UserError
 
 NEVER_CLOSED = "a quoted field is never closed"
 HEADER = ["id", "text", "title"]
@@ -110,3 +110,33 @@ def test_a_file_without_rows_is_a_cut(tmp_path: Path, data: str) -> None:
     assert reason.startswith("the file is empty")
     with pytest.raises(StageStopped, match="the file is empty"):
         read.quarantine.check(0.5, tmp_path / "kept")
+
+
+@pytest.mark.parametrize("closing", ['3\tx"\tT', '3\tx\tT"', '3\t"x"\tT', '3\tx\tT\n4\ty\tT"'])
+def test_an_open_quote_takes_in_no_whole_row(tmp_path: Path, closing: str) -> None:
+    read = Read(tmp_path, f'id\ttext\ttitle\n2\t"open\tT\n{closing}\n5\tlast\tT\n', HEADER)
+    assert [row[0] for _, row in read.rows] == [line[0] for line in closing.split("\n")] + ["5"]
+    assert read.faults == [(2, NEVER_CLOSED)]
+
+
+@pytest.mark.parametrize(
+    "other",
+    ["id\ttitle\ttext", "title\ttext\tid", "text\ttitle\tid\turl", "id\tcontent", "ID\tText\tTitle", '"id"\ttext'],
+)
+def test_another_header_is_refused(tmp_path: Path, other: str) -> None:
+    with pytest.raises(UserError) as error:
+        Read(tmp_path, f"\n{other}\n1\ta\tT\n", HEADER)
+    for part in (f"{tmp_path / 'rows.tsv'}, line 2", other.replace('"', "").replace("\t", ", "), "'id, text, title'"):
+        assert part in str(error.value)
+
+
+def test_headers_amid_the_rows_are_left_out(tmp_path: Path) -> None:
+    header = "id\ttext\ttitle\n"
+    read = Read(tmp_path, f'{header}{header}1\ta\tT\n{header}2\t"open\tT\n{header}3\tb\tT\nid\ttitle\ttext\n', HEADER)
+    assert [row[0] for _, row in read.rows] == ["1", "3"]
+    assert read.faults == [(5, NEVER_CLOSED), (8, "another header amid the rows")]
+    assert read.quarantine.notices == {"header repeated amid the rows, left out": 3}
+
+
+def test_a_file_with_a_header_may_lack_it(tmp_path: Path) -> None:
+    assert Read(tmp_path, "1\tid\ttitle\n", HEADER).rows == [(1, ["1", "id", "title"])]
