@@ -164,6 +164,27 @@ def test_the_same_text_in_other_sentences_is_an_item_of_its_own(tmp_path: Path) 
     assert gold_text(found, "hotpotqa:5b") == [" sentence."]
 
 
+@pytest.mark.parametrize(
+    ("title", "sentences", "quarantined", "noticed"),
+    [
+        ("Tessaly Orn", ["Another Orn."], 1, 0),
+        ("Other", ["Another sentence."], 0, 1),
+        ("Tessaly Orn", RECORD["context"][0][1], 0, 0),
+    ],
+)
+def test_a_title_used_twice_in_one_context(
+    tmp_path: Path, title: str, sentences: list[str], quarantined: int, noticed: int
+) -> None:
+    twice = {**RECORD, "context": [*RECORD["context"], [title, sentences]]}
+    files = {"hotpot_train.json": [twice, {**RECORD, "_id": "5b"}]}
+    found = parse("hotpotqa", write(tmp_path / "raw", files), tmp_path / "out", max_quarantined=1)
+    assert len(found.questions) == 2 - quarantined
+    assert all(q.gold_missing == 0 for q in found.questions.values())
+    reason = "a supporting fact names 'Tessaly Orn', the title of two paragraphs of its context"
+    assert found.quarantine == [(0, reason)] * quarantined
+    assert found.notices == [(0, "title used twice in one context with other texts, no fact names it")] * noticed
+
+
 def test_repeated_articles_are_counted(tmp_path: Path) -> None:
     article = {"title": "Quay", "text": ["First."]}
     files = {"hotpot_train.json": [RECORD], "wiki_00.jsonl": [article, article]}

@@ -104,6 +104,9 @@ class _Parser:
         native = _Native(record)
         for paragraph in native.paragraphs:
             self._write(file, record, paragraph, self.contexts)
+        for title in native.twice:
+            kept = "title used twice in one context with other texts, no fact names it"
+            self.sink.quarantine.notice(kept, file.path, record.place, title)
         for title, _ in native.facts:
             if title not in native.by_title:
                 self.wanted.setdefault(html.unescape(title), None)
@@ -200,8 +203,12 @@ class _Native:
     def __init__(self, record: Record) -> None:
         raw = obj(record.value)
         self.paragraphs = _paragraphs(raw)
-        self.by_title = {p.title: p for p in self.paragraphs}
+        self.by_title: dict[str, Paragraph] = {}
+        self.twice = [p.title for p in self.paragraphs if self.by_title.setdefault(p.title, p) != p]
         self.facts = _facts(raw)
+        for title, _ in self.facts:
+            if title in self.twice:
+                raise Fault(f"a supporting fact names {title!r}, the title of two paragraphs of its context")
         self.qid = text(raw, "_id", "id")
         self.question = question_text(raw)
         self.answers = _answers(raw)
