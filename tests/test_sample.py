@@ -90,12 +90,29 @@ def test_a_sample_may_be_drawn_among_the_questions_with_gold(raw: Path, capsys: 
     for record in records[:18]:
         record["supporting_facts"] = [["Nowhere", 0]]
     (raw / "raw" / "hotpot_dev_v1.json").write_text(json.dumps(records))
-    parsed(raw, "out", capsys, sample={"questions": 5, "distractors": 0}, questions="with_gold")
+    facts = parsed(raw, "out", capsys, sample={"questions": 5, "distractors": 0}, questions="with_gold")
     questions = read_questions(raw / "out" / "questions.parquet", "dev")
     assert {q.qid for q in questions} == {"hotpotqa:dev18", "hotpotqa:dev19"}
     assert read_manifest(raw / "out")["facts"]["questions_without_evidence"] == 18
+    assert facts["questions_without_evidence"] == 18
     parsed(raw, "all", capsys, sample={"questions": 5, "distractors": 0})
     assert len(read_questions(raw / "all" / "questions.parquet", "dev")) == 5
+
+
+def test_a_sample_with_gold_of_nothing_says_why(
+    raw: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    (raw / "raw" / "hotpot_train_v1.json").unlink()
+    records = json.loads((raw / "raw" / "hotpot_dev_v1.json").read_text())
+    for number, record in enumerate(records):
+        record["supporting_facts"] = [["Nowhere", 0]] if number < 3 else []
+    (raw / "raw" / "hotpot_dev_v1.json").write_text(json.dumps(records))
+    facts = parsed(raw, "out", capsys, sample={"questions": 5, "distractors": 2}, questions="with_gold")
+    assert (facts["questions"], facts["questions_without_evidence"]) == (0, 20)
+    assert "no question is left" in caplog.text
+    assert (
+        "all 20 were left out, 3 as gold evidence of theirs was not found, 17 as their files name none" in caplog.text
+    )
 
 
 def test_items_whose_id_only_looks_like_a_clip_are_not_drawn(raw: Path, capsys: pytest.CaptureFixture[str]) -> None:

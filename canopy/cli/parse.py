@@ -35,7 +35,8 @@ def command(
     """Read one benchmark's native files into items and questions.
 
     Prints one JSON object: records, items, questions, quarantined, gold_missing (gold references that could not be
-    located), missing_media (image and video files that records name and that are not there), seconds.
+    located), missing_media (image and video files that records name and that are not there), seconds; of a
+    sample also questions_without_evidence (left out before the draw) and sampled_from (what was drawn from).
     """
     from canopy.corpora.parse import run
 

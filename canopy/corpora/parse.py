@@ -43,8 +43,8 @@ def run(benchmark: str, paths: Sequence[Path], settings: ParseSettings, out: Pat
 
     Returns:
         The summary: records read, items, questions, quarantined records, gold references that could not be located,
-        image and video files that were not found, wall seconds; of a sample, its own items, questions and gold, and
-        what it was `sampled_from`.
+        image and video files that were not found, wall seconds; of a sample, its own items and questions, the
+        `questions_without_evidence` left out before the draw, and what it was `sampled_from`.
 
     Raises:
         UserError: unknown benchmark, nothing recognised, or a path that cannot be read.
@@ -81,7 +81,7 @@ def run(benchmark: str, paths: Sequence[Path], settings: ParseSettings, out: Pat
         if settings.sample is not None:
             facts.update(take_sample(artefact.path, settings.sample, settings.seed, settings.questions == "with_gold"))
             facts["sampled_from"] = {key: summary[key] for key in ("items", "questions")} | counts
-            summary = {key: facts[key] for key in (*summary, "sampled_from")}
+            summary = {key: facts[key] for key in (*summary, "questions_without_evidence", "sampled_from")}
         else:
             facts |= counts
         artefact.facts.update(

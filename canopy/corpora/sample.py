@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections.abc import Callable, Iterator
 from heapq import nsmallest
 from pathlib import Path
@@ -13,6 +14,8 @@ from canopy.corpora.sink import ROWS
 from canopy.settings.corpora import SampleSettings
 
 _IDS = 100_000
+
+log = logging.getLogger(__name__)
 
 
 def take_sample(directory: Path, settings: SampleSettings, seed: int, with_gold: bool) -> dict[str, int]:
@@ -53,7 +56,16 @@ def _sampled_questions(path: Path, count: int, seed: int, with_gold: bool) -> tu
     questions = pl.read_parquet(path)
     whole = questions.height
     if with_gold:
+        incomplete = int((questions["gold_missing"] > 0).sum())
         questions = questions.filter(pl.col("gold").list.len() > 0, pl.col("gold_missing") == 0)
+        if whole and questions.is_empty():
+            log.warning(
+                "no question is left for the sample: with `questions: with_gold`, all %d were left out, %d as gold "
+                "evidence of theirs was not found, %d as their files name none",
+                whole,
+                incomplete,
+                whole - incomplete,
+            )
     left_out = whole - questions.height
     chosen: set[str] = set()
     for split in questions["split"].unique():
