@@ -252,20 +252,14 @@ def test_a_gold_passage_under_the_id_of_another_is_set_apart(tmp_path: Path, gol
     assert found.items["nq:1"].content == "a x."
 
 
-def test_one_record_with_two_texts_of_its_gold_passage_keeps_the_first(tmp_path: Path) -> None:
-    files = {"biencoder-nq-dev.json": [record("q", ["x"], [GOLD, ANOTHER])]}
-    found = parse("nq", write(tmp_path / "raw", files), tmp_path / "out")
+@pytest.mark.parametrize("part", ["positive_ctxs", "hard_negative_ctxs"])
+def test_another_text_of_a_passage_that_is_not_counted_as_gold_is_noticed(tmp_path: Path, part: str) -> None:
+    native = record("q", ["x"], [GOLD])
+    native[part] = [*native[part], ANOTHER]
+    found = parse("nq", write(tmp_path / "raw", {"biencoder-nq-dev.json": [native]}), tmp_path / "out")
     assert [q.gold for q in found.questions.values()] == [(Gold("nq:1", (0,)),)]
     assert found.items["nq:1"].content == "a x."
     assert found.notices == [(0, "passage differs from an earlier one with its id, which stands")]
-
-
-def test_another_text_of_a_passage_that_is_not_gold_is_noticed(tmp_path: Path) -> None:
-    hard = record("r", ["y"], [ctx("2", "y.", score=1000)], [ANOTHER])
-    files = {"biencoder-nq-dev.json": [record("q", ["x"], [GOLD]), hard]}
-    found = parse("nq", write(tmp_path / "raw", files), tmp_path / "out")
-    assert len(found.questions) == 2
-    assert found.notices == [(1, "passage differs from an earlier one with its id, which stands")]
 
 
 def test_a_corpus_row_that_differs_from_the_dpr_record_is_noticed(tmp_path: Path) -> None:

@@ -68,8 +68,8 @@ def _is_header(fields: list[str], header: list[str]) -> bool:
 def _refuse_other_header(file: RawFile, number: int, fields: list[str], header: list[str]) -> None:
     if _is_header(fields, header):
         raise UserError(
-            f"{file.path}, line {number}: the header is {', '.join(fields)[:EXCERPT]!r}, expected {', '.join(header)!r} "
-            "with a tab between the columns: bring the columns into this order"
+            f"{file.path}, line {number}: the header is {', '.join(fields)[:EXCERPT]!r}, expected "
+            f"{', '.join(header)!r}, separated by tabs: bring the columns into this order"
         )
 
 
