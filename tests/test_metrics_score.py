@@ -178,7 +178,11 @@ def test_command_prints_one_json_object(tmp_path: Path, capsys: pytest.CaptureFi
         ({"h1": "x"}, 0, ""),
         ({"h1": "x", "other": "x"}, 1, "only 1 of the 2 ids in {p} is in {g}: 1 counts for nothing."),
         ({"other": "x"}, 1, "the only id in {p} is not one of {g}: it counts for nothing."),
-        ({"h1": "x", "h2": "x", "other": "x", "b": "x"}, 2, "only 2 of the 4 ids in {p} are in {g}: 2 count for nothing."),
+        (
+            {"h1": "x", "h2": "x", "other": "x", "b": "x"},
+            2,
+            "only 2 of the 4 ids in {p} are in {g}: 2 count for nothing.",
+        ),
         ({"other": "x", "next": "x"}, 2, "none of the 2 ids in {p} are in {g}: 2 count for nothing."),
         ({"answer": {"h1": "x"}, "sp": {"other": []}}, 0, "only 1 of the 2 ids in"),
     ],
