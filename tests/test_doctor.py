@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from canopy.cli import main
-from canopy.doctor import environment
+from canopy.doctor import commands, environment
 from canopy.doctor.folder import running_snakemakes
 
 Queue = Callable[..., None]
@@ -127,6 +128,34 @@ def test_an_answer_that_cannot_be_read_is_told(
     assert main(["doctor", "--slurm"]) == 2
     said = capsys.readouterr()
     assert words in said.err and "scancel" not in said.out
+
+
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        ("exec /usr/bin/yes", "squeue printed more than 16 MB and was stopped"),
+        ("/usr/bin/yes", "squeue printed more than 16 MB and was stopped"),
+        ("/usr/bin/yes >&2", "squeue printed more than 16 MB and was stopped"),
+        ("/bin/sleep 600", "squeue has not ended within 2 s, and was stopped"),
+        ("/bin/sleep 600 & exit 0", "squeue has not ended within 2 s, and was stopped"),
+        ("exec >&- 2>&-; /bin/sleep 600", "squeue has not ended within 2 s, and was stopped"),
+        (r"printf '\377\n'", "squeue printed something that is not UTF-8"),
+    ],
+)
+def test_a_squeue_that_does_not_stop_is_stopped(
+    queue: Queue,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    script: str,
+    words: str,
+) -> None:
+    queue()
+    (tmp_path / "bin" / "squeue").write_text(f"#!/bin/sh\n{script}\n")
+    monkeypatch.setattr(commands, "SECONDS", 20.0 if "yes" in script else 2.0)
+    started = time.monotonic()
+    assert main(["doctor", "--slurm"]) == 2
+    assert words in capsys.readouterr().err and time.monotonic() - started < 15
 
 
 class Running:

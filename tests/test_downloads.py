@@ -32,6 +32,11 @@ def sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
+def errors(said: str) -> list[str]:
+    """The lines on standard error that are not the announcement of a file."""
+    return [line for line in said.splitlines() if not line.startswith("canopy: fetching ")]
+
+
 @dataclass
 class Site:
     """What the server does, and the requests that it has seen."""
@@ -44,6 +49,7 @@ class Site:
     tells_version_of_parts: bool = True
     location: str = ""  # where the next answer leads to
     cut_after: list[int] = field(default_factory=list)  # bytes after which each of the next answers breaks off
+    endless: int = 0  # bytes sent in chunks, without a length, instead of the file
     statuses: list[int] = field(default_factory=list)  # of the next answers, instead of the file
     headers: dict[str, str] = field(default_factory=dict)
     then: list[tuple[str, bytes]] = field(default_factory=list)  # after an answer: a new ETag and content
@@ -69,6 +75,16 @@ def handler(site: Site) -> type[BaseHTTPRequestHandler]:
                 self.send_response(status)
                 self.send_header("Content-Length", "0")
                 self.end_headers()
+                return
+            if site.endless:
+                self.send_response(200)
+                self.send_header("Transfer-Encoding", "chunked")
+                self.end_headers()
+                with suppress(BrokenPipeError, ConnectionResetError):
+                    for _ in range(site.endless >> 20):
+                        self.wfile.write(b"100000\r\n" + bytes(1 << 20) + b"\r\n")
+                    self.wfile.write(b"0\r\n\r\n")
+                self.close_connection = True
                 return
             start = 0
             asked = self.headers.get("Range")
@@ -307,7 +323,7 @@ def test_a_fetched_file_that_differs_from_the_lock_file_is_refused(world: World,
     before = world.lock.read_bytes()
     assert world.download() == 2
     error = capsys.readouterr().err
-    assert len(error.splitlines()) == 1
+    assert len(errors(error)) == 1
     assert all(word in error for word in (sha256(BODY), sha256(OTHER), "a.json.gz", "remove the entry nq/a.json.gz"))
     assert not world.path().exists() and world.lock.read_bytes() == before
 
@@ -394,6 +410,37 @@ def test_too_small_a_disk_is_told_before_anything_is_written(
     assert f"{world.path()}: 5.00 GB" in capsys.readouterr().err and len(world.site.seen) == 1
 
 
+def test_a_file_without_a_length_leaves_a_reserve_on_the_disk(
+    world: World, capsys: Output, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def usage(folder: object) -> SimpleNamespace:
+        return SimpleNamespace(free=1_020_000_000 - (world.part.stat().st_size if world.part.is_file() else 0))
+
+    monkeypatch.setattr(shutil, "disk_usage", usage)
+    world.site.endless = 200 << 20
+    assert world.download() == 2
+    (line,) = errors(capsys.readouterr().err)
+    assert f"{world.path()}, of a size that" in line and f"kept as {world.part}" in line
+    assert 20_000_000 <= world.part.stat().st_size < 40_000_000 and world.visible() == []
+
+
+@pytest.mark.parametrize("announced", [True, False])
+def test_much_more_than_the_known_size_is_refused(world: World, capsys: Output, announced: bool) -> None:
+    world.offer(replace(table.FILES["nq"][0], size=500_000))
+    world.site.endless = 0 if announced else 200 << 20
+    assert world.download() == 2
+    (line,) = errors(capsys.readouterr().err)
+    assert "sends more than 2 times the file's known size, 500.0 kB" in line and str(world.path()) in line
+    assert not announced or not world.root.exists()
+    assert announced or world.part.stat().st_size < 40_000_000
+
+
+def test_a_file_without_a_length_is_fetched(world: World) -> None:
+    world.site.endless = 1 << 20
+    assert world.download() == 0
+    assert world.path().read_bytes() == bytes(1 << 20)
+
+
 @pytest.mark.parametrize(
     ("size", "shown"),
     [(0, "0 B"), (999, "999 B"), (1234, "1.2 kB"), (486_000, "486.0 kB"), (2_500_000, "2.5 MB"), (4.7e9, "4.70 GB")],
@@ -410,7 +457,7 @@ def test_a_disk_that_becomes_full_is_told_with_the_file_and_the_next_run_goes_on
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     error = capsys.readouterr().err
-    assert len(error.splitlines()) == 1 and f"{world.part} cannot be written" in error
+    assert len(errors(error)) == 1 and f"{world.part} cannot be written" in error
     assert world.download() == 0
     assert world.path().read_bytes() == BODY and world.site.seen[-1]["Range"] == "bytes=299999-"
 
@@ -420,7 +467,7 @@ def test_a_file_that_the_server_lacks_does_not_keep_others_from_being_fetched(wo
     world.offer(lost, table.FILES["nq"][0])
     assert world.download() == 2
     error = capsys.readouterr().err
-    assert len(error.splitlines()) == 1
+    assert len(errors(error)) == 1
     assert all(word in error for word in (lost.url, str(world.path("lost.json")), "404", "on any machine"))
     assert world.path().read_bytes() == BODY
 
@@ -432,10 +479,23 @@ def test_without_a_network_every_missing_file_has_its_line(world: World, capsys:
         files = [OfficialFile(n, url + n, "CC0", "data") for n in ("one.json", "two.json")]
         world.offer(*files)
         assert world.download() == 2
-    lines = capsys.readouterr().err.splitlines()
+    said = capsys.readouterr().err
+    assert said.startswith(f"canopy: fetching one.json from 127.0.0.1:{url.split(':')[2].strip('/')}\n")
+    lines = errors(said)
     assert len(lines) == 2 and not world.root.exists()
     for file, line in zip(files, lines, strict=True):
         assert line.startswith("canopy: error:") and file.url in line and str(world.path(file.name)) in line
+
+
+def test_a_run_that_fetches_nothing_leaves_the_folders_as_they_are(world: World) -> None:
+    assert world.download() == 0
+    world.site.statuses = [404]
+    for gone in (False, True):
+        if gone:
+            world.path().unlink()
+        before = world.root.stat().st_mtime_ns, world.path().parent.stat().st_mtime_ns
+        assert world.download() == (2 if gone else 0)
+        assert (world.root.stat().st_mtime_ns, world.path().parent.stat().st_mtime_ns) == before
 
 
 @pytest.mark.parametrize(
@@ -464,7 +524,7 @@ def test_a_redirection_to_nowhere_is_one_line(world: World, capsys: Output, loca
     world.site.location = location
     assert world.download() == 2
     error = capsys.readouterr().err
-    assert len(error.splitlines()) == 1 and str(world.path()) in error
+    assert len(errors(error)) == 1 and str(world.path()) in error
 
 
 def test_other_schemes_are_refused(world: World, capsys: Output) -> None:
@@ -490,7 +550,7 @@ def test_a_damaged_lock_file_is_told_before_anything_is_fetched(world: World, ca
     assert world.download() == 2
     assert world.site.seen == [] and world.part.read_bytes() == BODY
     error = capsys.readouterr().err
-    assert len(error.splitlines()) == 1 and str(world.lock) in error
+    assert len(errors(error)) == 1 and str(world.lock) in error
     assert world.lock.read_text() == content
 
 
@@ -598,7 +658,7 @@ def test_all_that_is_wrong_or_missing_is_told_and_the_rest_fetched(world: World,
     world.know("0" * 64, "wrong.gz")
     world.put(OTHER, "wrong.gz")
     assert world.download() == 2
-    lines = capsys.readouterr().err.splitlines()
+    lines = errors(capsys.readouterr().err)
     assert [next(name for name in names if f"/nq/{name} " in line) for line in lines] == [
         "wrong.gz",
         "gone.gz",
@@ -636,8 +696,24 @@ def test_a_second_process_is_told_of_the_first(world: World, capsys: Output, mon
         assert "another process" in capsys.readouterr().err
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(benchmark_module, "fetch", inside)
+    monkeypatch.setattr(fetch, "write_version", inside)
     assert world.download() == 130
+
+
+def test_a_file_that_another_process_has_fetched_meanwhile_is_not_replaced(
+    world: World, capsys: Output, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check = fetch._check
+
+    def slow(*arguments: object) -> None:
+        monkeypatch.setattr(fetch, "_check", check)
+        assert world.download() == 0
+        world.site.files["a.json.gz"] = OTHER
+
+    monkeypatch.setattr(fetch, "_check", slow)
+    assert world.download() == 2
+    assert f"{world.path()} was put there by another process meanwhile" in capsys.readouterr().err
+    assert world.path().read_bytes() == BODY
 
 
 def test_a_root_that_is_a_file_is_one_line(world: World, capsys: Output) -> None:

@@ -93,6 +93,11 @@ def _refused(folder: Path, benchmark: str, gold: Any, predictions: Any) -> str:
         ("lvbench", {"qa": [{"uid": 1.5, "answer": "A"}]}, "`uid` of question 1 is 1.5"),
         ("lvbench", {"qa": [{"uid": "1", "answer": "a"}]}, "`answer` of question 1 is 'a'"),
         ("lvbench", {"qa": [{"uid": "1", "answer": "A "}]}, "`answer` of question 1 is 'A '"),
+        (
+            "lvbench",
+            {"qa": [{"uid": "1", "answer": "Z", "question": "Who?\n(A) Al\n(B) Bo"}]},
+            "`answer` of question 1 is 'Z', but the question's options are A, B",
+        ),
         ("lvbench", {"qa": [{"uid": "1", "answer": "A", "question_type": [1]}]}, "`question_type` of question 1 is 1"),
     ],
 )

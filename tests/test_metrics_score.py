@@ -176,9 +176,15 @@ def test_command_prints_one_json_object(tmp_path: Path, capsys: pytest.CaptureFi
     ("predictions", "unknown", "warning"),
     [
         ({"h1": "x"}, 0, ""),
-        ({"h1": "x", "other": "x"}, 1, "1 only of the 2 ids in"),
-        ({"other": "x", "next": "x"}, 2, "none of the 2 ids in"),
-        ({"answer": {"h1": "x"}, "sp": {"other": []}}, 0, "1 only of the 2 ids in"),
+        ({"h1": "x", "other": "x"}, 1, "only 1 of the 2 ids in {p} is in {g}: 1 counts for nothing."),
+        ({"other": "x"}, 1, "the only id in {p} is not one of {g}: it counts for nothing."),
+        (
+            {"h1": "x", "h2": "x", "other": "x", "b": "x"},
+            2,
+            "only 2 of the 4 ids in {p} are in {g}: 2 count for nothing.",
+        ),
+        ({"other": "x", "next": "x"}, 2, "none of the 2 ids in {p} are in {g}: 2 count for nothing."),
+        ({"answer": {"h1": "x"}, "sp": {"other": []}}, 0, "only 1 of the 2 ids in"),
     ],
 )
 def test_predictions_for_unknown_ids_are_counted_with_a_warning(
@@ -189,8 +195,8 @@ def test_predictions_for_unknown_ids_are_counted_with_a_warning(
     assert got.get("unknown_sp", 0) == ("sp" in predictions)
     said = capsys.readouterr().err
     if warning:
-        assert warning in said
-        assert "Theirs are like 'other', those of the gold like 'h1'" in said
+        assert warning.format(p=tmp_path / "predictions.json", g=tmp_path / "gold.json") in said
+        assert "Its ids are like 'other', those of the gold like 'h1'" in said
     else:
         assert said == ""
 
@@ -211,9 +217,18 @@ def test_only_predicted_scores_a_sample_as_its_own_gold_file(
     assert got == score("hotpotqa", _json(tmp_path / "part.json", HOTPOTQA[1:]), predictions)
 
 
+def test_only_predicted_leaves_out_a_question_with_supporting_facts_alone(tmp_path: Path) -> None:
+    gold = _json(tmp_path / "gold.json", HOTPOTQA)
+    facts = {"h1": [["C", 1]], "h2": [["D", 0]], "x": []}
+    predictions = _json(tmp_path / "p.json", {"answer": {"h2": "yes"}, "sp": facts})
+    got = score("hotpotqa", gold, predictions, only_predicted=True)
+    assert (got["em"], got["sp_em"], got["joint_em"]) == (1, 1, 1)
+    assert (got["questions"], got["missing"], got["left_out"], got["unknown_sp"]) == (1, 0, 1, 1)
+
+
 def test_only_predicted_without_any_prediction_is_refused(tmp_path: Path) -> None:
     gold = _lines(tmp_path / "gold.jsonl", NQ)
-    with pytest.raises(UserError, match=r"p\.json has no prediction for any of the 2 questions of .*gold\.jsonl"):
+    with pytest.raises(UserError, match=r"p\.json has no answer for any of the 2 questions of .*gold\.jsonl"):
         score("nq", gold, _json(tmp_path / "p.json", {"why": "x"}), only_predicted=True)
 
 
@@ -227,7 +242,7 @@ def test_only_predicted_without_any_prediction_is_refused(tmp_path: Path) -> Non
         ("hotpotqa", HOTPOTQA, {"answer": {"h1": "x"}, "sp": {"h1": [["A"]]}}, "'sp' of 'h1'"),
         ("hotpotqa", HOTPOTQA, {"h1": "x", "hotpotqa:h1": "y"}, "'h1' is answered twice"),
         ("hotpotqa", [*HOTPOTQA, HOTPOTQA[0]], {}, "record 3: question id 'h1' occurs twice"),
-        ("hotpotqa", OTTQA, {}, "record 1: not a native hotpotqa record"),
+        ("hotpotqa", OTTQA, {}, "record 1: not a native hotpotqa record .*`_id`"),
         ("ottqa", OTTQA, [{"question_id": "o1"}], "record 1"),
         ("ottqa", [{"question_id": "o1", "question": "q"}], {}, "none of the 1 questions has a gold answer"),
         ("lvbench", LVBENCH, {"1": ["A"]}, "answer of '1'"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -11,6 +10,7 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
+from canopy.doctor.commands import ask
 from canopy.doctor.folder import has_locks, running_snakemakes, unlock_command
 from canopy.downloads.space import free_bytes
 from canopy.errors import UserError
@@ -82,11 +82,11 @@ def _ffmpeg() -> Finding:
         from imageio_ffmpeg import get_ffmpeg_exe
 
         program = get_ffmpeg_exe()
-        done = subprocess.run([program, "-version"], capture_output=True, text=True, check=False, timeout=60)
-    except (ImportError, OSError, RuntimeError, subprocess.TimeoutExpired) as error:
+        done = ask([program, "-version"])
+    except (ImportError, OSError, RuntimeError, UserError) as error:
         return Finding(False, f"ffmpeg: {error}: install imageio-ffmpeg again (`make venv`)")
-    version = done.stdout.split("\n")[0][:60]
-    if done.returncode or not version.startswith("ffmpeg"):
+    version = done.out.split("\n")[0][:60]
+    if done.code or not version.startswith("ffmpeg"):
         return Finding(False, f"ffmpeg: {program} does not run: install imageio-ffmpeg again (`make venv`)")
     return Finding(True, version)
 

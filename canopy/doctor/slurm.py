@@ -6,11 +6,11 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from canopy.doctor.commands import ask
 from canopy.doctor.folder import has_locks, running_snakemakes, unlock_command
 from canopy.errors import UserError
 
@@ -19,7 +19,7 @@ _NAME = re.compile(r"canopy_[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")
 _NUMBER = re.compile(r"(\d+(?:_\d+)?)(?:_\[[\d,%-]+\])?\Z")
 # Number, name, state, comment (rule and wildcards), folder: the last may hold any character.
 _FIELDS = "%i|%j|%T|%k|%Z"
-_SECONDS = 60
+_SHOWN = 500  # characters of what squeue says
 
 
 @dataclass(frozen=True)
@@ -48,15 +48,11 @@ def jobs_of(folder: Path) -> list[Job]:
     if shutil.which("squeue") is None:
         raise UserError("there is no Slurm on this machine (no squeue on PATH): run this where jobs are submitted")
     command = ["squeue", "--me", "--noheader", "--format", _FIELDS]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_SECONDS)
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"squeue cannot be run: {error}") from error
-    except subprocess.TimeoutExpired as error:
-        raise UserError(f"squeue has not answered for {_SECONDS} s: is slurmctld running? try again later") from error
-    if done.returncode:
-        raise UserError(f"squeue failed with code {done.returncode}: {done.stderr.strip() or 'it says nothing'}")
-    return _parsed(done.stdout, folder)
+    answer = ask(command)
+    if answer.code:
+        said = answer.err.strip()[:_SHOWN] or "it says nothing"
+        raise UserError(f"squeue failed with code {answer.code}: {said}")
+    return _parsed(answer.out, folder)
 
 
 def advice(folder: Path, config: Path) -> tuple[bool, list[str]]:
@@ -105,12 +101,12 @@ def _parsed(printed: str, folder: Path) -> list[Job]:
     for line in printed.splitlines():
         fields: Sequence[str] = line.split("|", 4)
         if len(fields) != 5:
-            raise UserError(f"squeue printed a line that is not {_FIELDS}: {line!r}")
+            raise UserError(f"squeue printed a line that is not {_FIELDS}: {line[:_SHOWN]!r}")
         number, name, state, comment, directory = fields
         if not _NAME.match(name) or os.path.realpath(directory) != here:
             continue
         matched = _NUMBER.match(number)
         if matched is None or not re.fullmatch(r"[A-Z_]+", state):
-            raise UserError(f"squeue printed a job whose number or state cannot be read: {line!r}")
+            raise UserError(f"squeue printed a job whose number or state cannot be read: {line[:_SHOWN]!r}")
         jobs.append(Job(matched[1], name, state, comment))
     return jobs

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -13,14 +11,16 @@ from urllib.parse import urlsplit
 from canopy.corpora.files import plain_name
 from canopy.downloads.checks import Checks
 from canopy.downloads.fetch import Fetched, FetchError, Unreachable, digest, fetch
+from canopy.downloads.guard import Guard
 from canopy.downloads.lock import Entry, LockFile
 from canopy.downloads.parts import forget
-from canopy.downloads.space import require_space
+from canopy.downloads.space import in_units, require_reserve, require_space
 from canopy.downloads.table import OfficialFile
 from canopy.downloads.unpack import unpack
 from canopy.errors import UserError
 
 WORK = ".downloads"
+_MOST = 2  # times a file's known size
 _MOVE = "it is left as it is: move it away"
 
 
@@ -48,6 +48,7 @@ class Downloads:
         self.checks = Checks(benchmark, self.lock)
         self.work = self.folder.resolve().parent / WORK / benchmark
         self._again = f"run `canopy download {benchmark} --root {root}` again"
+        self._guard = Guard(self.work, self.folder)
         self._unreachable: dict[str, str] = {}
 
     def present(self, file: OfficialFile) -> Path | None:
@@ -84,7 +85,7 @@ class Downloads:
         self.lock.check()
         lines = []
         try:
-            with self._alone():
+            with self._guard:
                 self._require_space(files)
                 for file in files:
                     try:
@@ -128,6 +129,7 @@ class Downloads:
                 raise UserError(f"{archive} {checked.fault}: {_MOVE}, then {self._again}{checked.way_out}")
         else:
             got = self._fetch(file, archive)
+        self._guard.take()
         size = archive.stat().st_size
         require_space(self.folder, size * file.unpack.factor, f"unpacking {archive}")
         done = unpack(archive, file.unpack, target, self.work / f"{file.unpack.to}.unpacking")
@@ -148,12 +150,20 @@ class Downloads:
             raise FetchError(self._unreachable[host])
         part = self.work / f"{file.name.replace('/', '__')}.part"
 
-        def room(total: int, remaining: int) -> None:
-            more = total * file.unpack.factor if file.unpack else 0
-            require_space(self.work, remaining + more, str(self.folder / file.name))
+        def begin(total: int | None, remaining: int) -> None:
+            if total is not None:
+                self._check_size(file, total)
+                more = total * file.unpack.factor if file.unpack else 0
+                require_space(self.work, remaining + more, str(self.folder / file.name))
+            if self._guard.take() and self.present(file) is not None:
+                raise UserError(f"{target} was put there by another process meanwhile: {self._again}")
+
+        def watch(size: int) -> None:
+            self._check_size(file, size)
+            require_reserve(self.work, f"{self.folder / file.name}, of a size that {host} does not say", part)
 
         try:
-            got = fetch(file.url, part, room, self.checks.expected(file))
+            got = fetch(file.url, part, begin, watch, self.checks.expected(file))
         except Unreachable as error:
             self._unreachable[host] = str(error)
             raise
@@ -168,6 +178,11 @@ class Downloads:
         os.replace(part, target)
         forget(part)
         return got
+
+    def _check_size(self, file: OfficialFile, size: int) -> None:
+        """Refuse more bytes than a rounded or outdated figure may explain."""
+        if file.size is not None and size > _MOST * file.size:
+            raise FetchError(f"the server sends more than {_MOST} times the file's known size, {in_units(file.size)}")
 
     def _missing(self, file: OfficialFile, reason: str) -> str:
         place = self.folder / file.name
@@ -184,30 +199,6 @@ class Downloads:
         parts = sum(p.stat().st_size for p in self.work.glob("*.part"))
         named = ", ".join(str(self.folder / f.name) for f in missing if f.size)
         require_space(self.folder, max(0, needed - parts), named)
-
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """Let one process at a time fetch a benchmark, however the last one ended; leave no empty folders behind."""
-        guard = self.work.with_name(f"{self.benchmark}.lock")
-        made = [folder for folder in (self.work, *self.work.parents) if not folder.exists()]
-        self.work.mkdir(parents=True, exist_ok=True)
-        with guard.open("w", encoding="utf-8") as stream:
-            try:
-                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                if not os.fstat(stream.fileno()).st_nlink:  # removed by its last holder
-                    raise BlockingIOError
-            except BlockingIOError as error:
-                raise UserError(
-                    f"another process is fetching {self.benchmark} into {self.folder}: let it end"
-                ) from error
-            try:
-                yield
-            finally:
-                if made:
-                    guard.unlink(missing_ok=True)
-                for folder in made:
-                    with suppress(OSError):
-                        folder.rmdir()
 
 
 def _said(error: OSError) -> str:

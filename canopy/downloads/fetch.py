@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import re
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,8 +20,11 @@ from canopy.errors import UserError
 from canopy.progress import track
 
 BLOCK = 1 << 18
+WATCHED = 16 << 20  # bytes between two looks at a disk that may become full
 TIMEOUT = (20, 60)  # seconds to connect, seconds without a byte
 PAUSES = (1.0, 2.0, 4.0, 8.0)  # seconds before each new try; tries that got further do not count
+Begin = Callable[[int | None, int], None]
+Watch = Callable[[int], None]
 _BUSY = (408, 429)
 _BROKEN = (requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError)
 _LENGTH = re.compile(r"[0-9]{1,18}")
@@ -47,7 +51,7 @@ class Fetched:
     sha256: str
 
 
-def fetch(url: str, part: Path, room: Callable[[int, int], None], sha256: str = "") -> Fetched:
+def fetch(url: str, part: Path, begin: Begin, watch: Watch, sha256: str = "") -> Fetched:
     """Fetch a file into ``part``; what an earlier call left there is gone on from.
 
     A partial file is only gone on from when the server says, by a strong ETag or Last-Modified, that the content is
@@ -56,8 +60,10 @@ def fetch(url: str, part: Path, room: Callable[[int, int], None], sha256: str = 
     Args:
         url: http or https.
         part: the file to write; its version is kept beside it, see :mod:`canopy.downloads.parts`.
-        room: called with the file's size and the bytes of it still to come before they are written, when the server
-            says its size; raises if the disk is too small.
+        begin: called before anything is written with the file's size, None where the server does not say it, and the
+            bytes of it still to come (0 then); raises if they are not wanted.
+        watch: called with the bytes so far, each :data:`WATCHED`, of a file whose size the server does not say; raises
+            if no more are wanted.
         sha256: the digest that the file must have, empty where none is known. A part that has it is not asked after.
 
     Raises:
@@ -69,11 +75,12 @@ def fetch(url: str, part: Path, room: Callable[[int, int], None], sha256: str = 
         raise FetchError("only http and https locations are fetched")
     if sha256 and _may_be_whole(part) and (got := digest(part)).sha256 == sha256:
         return got
+    print(f"canopy: fetching {part.stem} from {urlsplit(url).netloc}", file=sys.stderr, flush=True)
     furthest, failures = size_of(part), 0
     with requests.Session() as session:
         while True:
             try:
-                return _try(session, url, part, room)
+                return _try(session, url, part, begin, watch)
             except _Again as error:
                 failures = 1 if size_of(part) > furthest else failures + 1
                 furthest = max(furthest, size_of(part))
@@ -98,7 +105,7 @@ def _may_be_whole(part: Path) -> bool:
     return size_of(part) > 0 and (known is None or known.total in (None, size_of(part)))
 
 
-def _try(session: requests.Session, url: str, part: Path, room: Callable[[int, int], None]) -> Fetched:
+def _try(session: requests.Session, url: str, part: Path, begin: Begin, watch: Watch) -> Fetched:
     known = read_version(part)
     # The last byte is asked for again: so the server answers for a part that is whole, too, and says its version.
     offset = max(0, size_of(part) - 1) if known and known.url == url and known.validator else 0
@@ -115,7 +122,7 @@ def _try(session: requests.Session, url: str, part: Path, room: Callable[[int, i
                 total: int | None = _total_of_part(response, known, offset, part)
             else:
                 offset, total = 0, _length(response)
-            return _receive(response, url, part, offset, total, room)
+            return _receive(response, url, part, offset, total, begin, watch)
     except _BROKEN as error:
         raise _Again(_first_line(error)) from error
     except requests.RequestException as error:
@@ -191,10 +198,10 @@ def _receive(
     part: Path,
     offset: int,
     total: int | None,
-    room: Callable[[int, int], None],
+    begin: Begin,
+    watch: Watch,
 ) -> Fetched:
-    if total is not None:
-        room(total, total - offset)
+    begin(total, 0 if total is None else total - offset)
     hashed = hashlib.sha256()
     if offset:
         with part.open("r+b") as stream:
@@ -204,10 +211,15 @@ def _receive(
     else:
         write_version(part, Version(url, validator(response.headers), total))
     blocks = math.ceil((total - offset) / BLOCK) if total is not None else None
+    size = watched = 0
     with part.open("ab") as out:
         for block in track(response.iter_content(BLOCK), f"fetching {part.stem}", blocks):
+            if total is None and size >= watched:
+                watch(size)
+                watched = size + WATCHED
             out.write(block)
             hashed.update(block)
+            size += len(block)
     size = size_of(part)
     if total is not None and size != total:
         raise _Again(f"the connection ended after {size} of {total} bytes")

@@ -6,9 +6,12 @@ import hashlib
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from string import ascii_uppercase
 from typing import Any
 
 from canopy.corpora.files import plain_name
+from canopy.corpora.lvbench import options
+from canopy.corpora.native import Fault
 from canopy.errors import UserError
 from canopy.metrics import mmqa
 from canopy.metrics.fields import (
@@ -77,7 +80,7 @@ def _nq(record: Record) -> Iterator[GoldAnswer]:
 
 
 def _hotpotqa(record: Record) -> Iterator[GoldAnswer]:
-    key = "_id" if "_id" in record else "id"
+    key = "id" if "id" in record and "_id" not in record else "_id"
     qid = identifier(required(record, key), f"`{key}`")
     answer = record.get("answer")
     answers = () if answer is None else (text(answer, "`answer`"),)
@@ -132,14 +135,26 @@ def _lvbench(record: Record) -> Iterator[GoldAnswer]:
         types = _default(qa, "question_type", [])
         types = [types] if isinstance(types, str) else entries(types, f"`question_type` of {where}")
         labels = tuple(("type", text(label, f"`question_type` of {where}")) for label in types if label != "")
-        yield GoldAnswer(uid, _letter(qa.get("answer"), f"`answer` of {where}"), labels)
+        letters = _letters(qa.get("question"))
+        yield GoldAnswer(uid, _letter(qa.get("answer"), letters, f"`answer` of {where}"), labels)
 
 
-def _letter(answer: Any, what: str) -> tuple[str, ...]:
+def _letters(question: Any) -> str:
+    """The letters of a question's options; any, where none can be found in it."""
+    try:
+        _, choices = options(question if isinstance(question, str) else "")
+    except Fault:
+        return ascii_uppercase
+    return ascii_uppercase[: len(choices)]
+
+
+def _letter(answer: Any, letters: str, what: str) -> tuple[str, ...]:
     if not _given(answer):
         return ()
     if re.fullmatch("[A-Z]", text(answer, what)) is None:
         raise FieldError(f"{what} is {shown(answer)}, not the capital letter of an option")
+    if answer not in letters:
+        raise FieldError(f"{what} is {shown(answer)}, but the question's options are {', '.join(letters)}")
     return (answer,)
 
 

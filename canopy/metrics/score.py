@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,8 @@ def score(benchmark: str, gold: Path, predictions: Path, only_predicted: bool = 
         benchmark: one of :data:`canopy.contracts.BENCHMARKS`.
         gold: the benchmark's native question file.
         predictions: an object from id to answer, or the benchmark's submission format.
-        only_predicted: leave the questions without a prediction out of every figure, and count them as ``left_out``.
+        only_predicted: leave the questions without a predicted answer out of every figure, and count them as
+            ``left_out``; supporting facts alone (HotpotQA) are no answer.
 
     Raises:
         UserError: a file is missing or malformed, an id occurs twice, or nothing can be scored.
@@ -40,12 +42,22 @@ def score(benchmark: str, gold: Path, predictions: Path, only_predicted: bool = 
     _warn_of_unknown(golds, predicted, gold, predictions)
     if not only_predicted:
         return report(benchmark, golds, predicted)
-    ids = _predicted_ids(predicted)
-    kept = [g for g in golds if g.qid in ids]
+    kept = [g for g in golds if g.qid in predicted.answers]
     remaining = sum(bool(g.answers) for g in kept)
     if not remaining:
-        raise UserError(f"{predictions} has no prediction for any of the {answerable} questions of {gold}")
-    return report(benchmark, kept, predicted) | {"only_predicted": True, "left_out": answerable - remaining}
+        raise UserError(f"{predictions} has no answer for any of the {answerable} questions of {gold}")
+    return report(benchmark, kept, _known_to(golds, kept, predicted)) | {
+        "only_predicted": True,
+        "left_out": answerable - remaining,
+    }
+
+
+def _known_to(golds: Sequence[GoldAnswer], kept: Sequence[GoldAnswer], predicted: Predictions) -> Predictions:
+    """The predictions without the supporting facts of questions that are left out: their ids are not unknown."""
+    if predicted.supporting is None:
+        return predicted
+    left_out = {g.qid for g in golds} - {g.qid for g in kept}
+    return replace(predicted, supporting={q: f for q, f in predicted.supporting.items() if q not in left_out})
 
 
 def _warn_of_unknown(golds: Sequence[GoldAnswer], predicted: Predictions, gold: Path, predictions: Path) -> None:
@@ -53,11 +65,16 @@ def _warn_of_unknown(golds: Sequence[GoldAnswer], predicted: Predictions, gold: 
     unknown = [qid for qid in ids if qid not in known]
     if not unknown:
         return
-    share = "none" if len(unknown) == len(ids) else f"{len(ids) - len(unknown):,} only"
+    if len(ids) == 1:
+        share = f"the only id in {predictions} is not one of {gold}: it counts for nothing"
+    else:
+        right = len(ids) - len(unknown)
+        share = f"{f'only {right:,}' if right else 'none'} of the {len(ids):,} ids in {predictions} "
+        share += f"{'is' if right == 1 else 'are'} in {gold}: "
+        share += f"{len(unknown):,} {'counts' if len(unknown) == 1 else 'count'} for nothing"
     print(
-        f"canopy: warning: {share} of the {len(ids):,} ids in {predictions} belong to questions of {gold}, so that "
-        f"{len(unknown):,} count for nothing: is it the right file? Theirs are like {shown(unknown[0])}, those of the "
-        f"gold like {shown(golds[0].qid)}",
+        f"canopy: warning: {share}. Is it the right file? Its ids are like {shown(unknown[0])}, those of the gold "
+        f"like {shown(golds[0].qid)}",
         file=sys.stderr,
     )
 
