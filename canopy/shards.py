@@ -64,6 +64,22 @@ class StoredVectors:
             found[here] = self.arrays[file][positions[here] - self.first[file]]
         return found
 
+    def check_finite(self, positions: Positions | None = None) -> None:
+        """Check that these vectors, or all without ``positions``, are of finite numbers: FAISS aborts on others.
+
+        Raises:
+            UserError: one is not; the message names the file and the row.
+        """
+        for at, block in self.blocks(positions):
+            bad = at[~np.isfinite(block).all(axis=1)]
+            if len(bad):
+                file = int(np.searchsorted(self.first, bad[0], side="right")) - 1
+                path = Path(getattr(self.arrays[file], "filename", VECTORS_FILE))
+                raise UserError(
+                    f"{path}: row {bad[0] - self.first[file]} (from 0) holds NaN or infinity: "
+                    f"remove the folder {path.parent} and run snakemake again"
+                )
+
 
 @dataclass(frozen=True, slots=True)
 class Shards:

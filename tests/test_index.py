@@ -1,62 +1,21 @@
 from __future__ import annotations
 
-import os
 import shutil
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
-import faiss
 import numpy as np
 import polars as pl
 import pytest
+from index_world import DIM, Encoder, by_stages, one_thread, vectors, write_shards  # noqa: F401 (a fixture)
 
 from canopy.artefacts import build, read_manifest
-from canopy.errors import StageStopped, UserError
+from canopy.errors import StageStopped
 from canopy.index import Hit, VectorIndex
-from canopy.index.add import run as add
 from canopy.index.build import run
 from canopy.index.measure import fewest_lists
 from canopy.index.spec import plan
-from canopy.index.train import run as train
-from canopy.settings.index import IndexSettings, IndexTrainSettings
+from canopy.settings.index import IndexSettings
 from canopy.shards import ID_SCHEMA, IDS_FILE, VECTORS_FILE
-
-DIM = 16
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    """Threads only wait for each other on data as small as this."""
-    threads = faiss.omp_get_max_threads()
-    faiss.omp_set_num_threads(1)
-    yield
-    faiss.omp_set_num_threads(threads)
-
-
-@dataclass
-class Encoder:
-    fingerprint: str = "f1"
-    dim: int = DIM
-
-
-def vectors(count: int, seed: int = 0) -> np.ndarray:
-    raw = np.random.default_rng(seed).normal(size=(count, DIM)).astype(np.float32)
-    return raw / np.linalg.norm(raw, axis=1, keepdims=True)
-
-
-def write_shards(root: Path, array: np.ndarray, shards: int, dtype: str = "float32", **facts: object) -> list[Path]:
-    """Shards as ``canopy embed`` writes them: items i0000.. of modalities text, table, image in turn."""
-    rows = [(f"i{n:04d}", ("text", "table", "image")[n % 3], f"d{n // 3}") for n in range(len(array))]
-    directories = []
-    for shard in range(shards):
-        first, last = len(array) * shard // shards, len(array) * (shard + 1) // shards
-        with build(root / f"shard-{shard}", "embed", {}) as artefact:
-            np.save(artefact.path / VECTORS_FILE, array[first:last].astype(dtype))
-            pl.DataFrame(rows[first:last], schema=ID_SCHEMA, orient="row").write_parquet(artefact.path / IDS_FILE)
-            artefact.facts |= {"encoder": "f1", "dim": array.shape[1], "shard": shard, "shards": shards, **facts}
-        directories.append(root / f"shard-{shard}")
-    return directories
 
 
 def brute_force(array: np.ndarray, query: np.ndarray, k: int, among: list[int] | None = None) -> list[str]:
@@ -66,16 +25,6 @@ def brute_force(array: np.ndarray, query: np.ndarray, k: int, among: list[int] |
 
 def ids(hits: list[list[Hit]]) -> list[list[str]]:
     return [[hit.item_id for hit in row] for row in hits]
-
-
-def by_stages(shards: list[Path], settings: IndexSettings, root: Path) -> Path:
-    """The index as the workflow makes it from several shards: train, add a shard at a time, merge."""
-    how = settings.model_dump(include=set(IndexTrainSettings.model_fields))
-    train(shards, IndexTrainSettings(**how), root / "train")
-    for number, shard in enumerate(shards):
-        add(shard, root / "train", root / f"part-{number}")
-    run(shards, settings, root / "index", root / "train", [root / f"part-{n}" for n in range(len(shards))])
-    return root / "index"
 
 
 @pytest.mark.parametrize("kind", ["auto", "ivf_sq", "IVF9,Flat", "HNSW8", "SQ8"])
@@ -198,17 +147,6 @@ def test_fewer_items_than_k_gives_them_all_and_no_minus_one(tmp_path: Path) -> N
     assert [len(hits) for hits in index.search(vectors(1, seed=1), 10, [frozenset({"table"})])] == [1]
 
 
-@pytest.mark.parametrize(
-    ("array", "fault"),
-    [(vectors(5)[:, :8], r"float32 \(5, 8\), not two vectors or more of 16"), (0 * vectors(5), "zero or not numbers")],
-)
-def test_queries_that_are_none_are_refused(tmp_path: Path, array: np.ndarray, fault: str) -> None:
-    np.save(tmp_path / "queries.npy", array)
-    shards = write_shards(tmp_path, vectors(50), 1)
-    with pytest.raises(UserError, match=f"queries.npy .*{fault}"):
-        run(shards, IndexSettings(), tmp_path / "index", queries=tmp_path / "queries.npy")
-
-
 def test_more_lists_are_visited_until_there_are_k_items(tmp_path: Path) -> None:
     array = vectors(800)
     run(write_shards(tmp_path, array, 1), IndexSettings(kind="IVF15,Flat", nprobe=1), tmp_path / "index")
@@ -251,74 +189,6 @@ def test_half_precision_shards(tmp_path: Path) -> None:
     array = vectors(100)
     run(write_shards(tmp_path, array, 2, dtype="float16"), IndexSettings(), tmp_path / "index")
     assert ids(VectorIndex.load(tmp_path / "index", Encoder()).search(array[7:8], 1)) == [["i0007"]]
-
-
-@pytest.mark.parametrize("encoder", [Encoder(fingerprint="f2"), Encoder(dim=8)])
-def test_another_encoder_is_refused_with_both_named(tmp_path: Path, encoder: Encoder) -> None:
-    run(write_shards(tmp_path, vectors(5), 1), IndexSettings(), tmp_path / "index")
-    message = rf"encoder f1 \(16 dimensions\).*{encoder.fingerprint} \({encoder.dim}\).*canopy embed.*canopy index"
-    with pytest.raises(UserError, match=message):
-        VectorIndex.load(tmp_path / "index", encoder)
-
-
-def test_missing_repeated_and_foreign_shards_are_refused(tmp_path: Path) -> None:
-    shards = write_shards(tmp_path, vectors(9), 3)
-    with pytest.raises(UserError, match=r"shards \[0, 2\] of 3"):
-        run([shards[0], shards[2]], IndexSettings(), tmp_path / "index")
-    with pytest.raises(UserError, match=r"shards \[0, 1, 1\] of 3"):
-        run([shards[0], shards[1], shards[1]], IndexSettings(), tmp_path / "index")
-    other = write_shards(tmp_path / "other", vectors(9), 3, encoder="f2")
-    with pytest.raises(UserError, match="shard-1 was made with encoder f2"):
-        run([shards[0], other[1], shards[2]], IndexSettings(), tmp_path / "index")
-
-
-def cut(path: Path) -> None:
-    os.truncate(path, path.stat().st_size // 2)
-
-
-def flip(path: Path) -> None:
-    content = bytearray(path.read_bytes())
-    content[-5] ^= 4
-    path.write_bytes(content)
-
-
-@pytest.mark.parametrize("name", [VECTORS_FILE, IDS_FILE])
-@pytest.mark.parametrize("damage", [cut, flip, Path.unlink])
-def test_a_damaged_shard_is_named(tmp_path: Path, damage: Callable[[Path], None], name: str) -> None:
-    shards = write_shards(tmp_path, vectors(90), 3)
-    train(shards, IndexTrainSettings(), tmp_path / "train")
-    damage(shards[1] / name)
-    message = f"shard-1/{name} is not as it was written: remove the folder .*shard-1 and run snakemake again"
-    with pytest.raises(UserError, match=message):
-        run(shards, IndexSettings(), tmp_path / "index")
-    with pytest.raises(UserError, match=message):
-        add(shards[1], tmp_path / "train", tmp_path / "part-1")
-
-
-@pytest.mark.parametrize("name", ["lists.ivfdata", "index.faiss", "vectors/000001.npy", "ids/item_ids.npy"])
-@pytest.mark.parametrize("damage", [cut, Path.unlink])
-def test_a_damaged_index_is_named_when_it_is_loaded(tmp_path: Path, name: str, damage: Callable[[Path], None]) -> None:
-    run(write_shards(tmp_path, vectors(600), 2), IndexSettings(kind="ivf_sq"), tmp_path / "index")
-    damage(tmp_path / "index" / name)
-    with pytest.raises(UserError, match=f"{name} has .* run `canopy index` again"):
-        VectorIndex.load(tmp_path / "index", Encoder())
-
-
-def test_parts_of_other_shards_or_another_training_are_refused(tmp_path: Path) -> None:
-    shards = write_shards(tmp_path, vectors(600), 2)
-    settings = IndexSettings(kind="ivf_sq")
-    by_stages(shards, settings, tmp_path)
-    parts = [tmp_path / "part-0", tmp_path / "part-1"]
-    with pytest.raises(UserError, match=r"got parts of shards \[0\]; give one of each of 2"):
-        run(shards, settings, tmp_path / "index", tmp_path / "train", parts[:1])
-    train(shards, IndexTrainSettings(kind="ivf_sq", seed=14), tmp_path / "train")
-    with pytest.raises(UserError, match=r"part-0 was made with another index than .*canopy index-add"):
-        run(shards, settings, tmp_path / "index", tmp_path / "train", parts)
-    write_shards(tmp_path, vectors(600, seed=5), 2)
-    with pytest.raises(UserError, match="from other shards than these: run `canopy index-train`"):
-        run(shards, settings, tmp_path / "index", tmp_path / "train", parts)
-    with pytest.raises(UserError, match=r"another shard 1 than .*canopy index-train"):
-        add(shards[1], tmp_path / "train", tmp_path / "part-1")
 
 
 @pytest.mark.parametrize(

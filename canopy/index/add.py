@@ -28,13 +28,14 @@ def run(shard: Path, trained: Path, out: Path) -> None:
         out: directory for ``<n>.lists``, of 32,768 vectors each.
 
     Raises:
-        UserError: the shard is damaged, or not one that the index was trained for.
+        UserError: the shard is damaged or has vectors that are not finite, or is not one that the index was trained for.
     """
     facts, number = read_manifest(trained)["facts"], read_manifest(shard)["facts"]["shard"]
     if facts["shards"][number : number + 1] != [content_id(shard)]:
         raise UserError(f"{trained} was made from another shard {number} than {shard}: run `canopy index-train` again")
     check_files(shard, (VECTORS_FILE, IDS_FILE))
     vectors = StoredVectors([map_vectors(shard / VECTORS_FILE, facts["dim"])], facts["dim"])
+    vectors.check_finite()
     with build(out, "index-add", {}, [shard, trained]) as artefact:
         if (trained / TRAINED_FILE).is_file():
             index = faiss.read_index(str(trained / TRAINED_FILE))

@@ -61,6 +61,8 @@ def run(
     for shard in () if train else shards:  # else index-add has done so
         check_files(shard, (VECTORS_FILE, IDS_FILE))
     loaded = open_shards(shards)
+    if train is None:
+        loaded.vectors.check_finite()
     asked = read_queries(queries, loaded.vectors.dim) if queries else None
     inputs = [*shards, *([train] if train else []), *parts, *([queries] if queries else [])]
     with build(out, "index", settings.model_dump(mode="json"), inputs) as artefact:

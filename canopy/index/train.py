@@ -75,13 +75,14 @@ def trained(vectors: StoredVectors, made: Plan, settings: IndexTrainSettings, sc
         scratch: a directory for the sample while it is used.
 
     Raises:
-        UserError: FAISS cannot train such an index on these vectors.
+        UserError: FAISS cannot train such an index on these vectors, or one of the sample is not finite.
     """
     try:
         index = make(made.factory, vectors.dim)
         ivf = faiss.try_extract_index_ivf(index)
         wanted = _TRAINING_PER_LIST * ivf.nlist if ivf is not None else _CODE_TRAINING
         positions = _training_positions(len(vectors), wanted, settings)
+        vectors.check_finite(positions)
         if ivf is None:
             index.train(vectors.rows(positions))
         else:

@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from index_world import Encoder, by_stages, one_thread, vectors, write_shards  # noqa: F401 (a fixture)
+
+from canopy.errors import UserError
+from canopy.index import VectorIndex
+from canopy.index.add import run as add
+from canopy.index.build import run
+from canopy.index.train import run as train
+from canopy.settings.index import IndexSettings, IndexTrainSettings
+from canopy.shards import IDS_FILE, VECTORS_FILE
+
+
+@pytest.mark.parametrize(
+    ("array", "fault"),
+    [(vectors(5)[:, :8], r"float32 \(5, 8\), not two vectors or more of 16"), (0 * vectors(5), "zero or not numbers")],
+)
+def test_queries_that_are_none_are_refused(tmp_path: Path, array: np.ndarray, fault: str) -> None:
+    np.save(tmp_path / "queries.npy", array)
+    shards = write_shards(tmp_path, vectors(50), 1)
+    with pytest.raises(UserError, match=f"queries.npy .*{fault}"):
+        run(shards, IndexSettings(), tmp_path / "index", queries=tmp_path / "queries.npy")
+
+
+@pytest.mark.parametrize("encoder", [Encoder(fingerprint="f2"), Encoder(dim=8)])
+def test_another_encoder_is_refused_with_both_named(tmp_path: Path, encoder: Encoder) -> None:
+    run(write_shards(tmp_path, vectors(5), 1), IndexSettings(), tmp_path / "index")
+    message = rf"encoder f1 \(16 dimensions\).*{encoder.fingerprint} \({encoder.dim}\).*canopy embed.*canopy index"
+    with pytest.raises(UserError, match=message):
+        VectorIndex.load(tmp_path / "index", encoder)
+
+
+def test_missing_repeated_and_foreign_shards_are_refused(tmp_path: Path) -> None:
+    shards = write_shards(tmp_path, vectors(9), 3)
+    with pytest.raises(UserError, match=r"shards \[0, 2\] of 3"):
+        run([shards[0], shards[2]], IndexSettings(), tmp_path / "index")
+    with pytest.raises(UserError, match=r"shards \[0, 1, 1\] of 3"):
+        run([shards[0], shards[1], shards[1]], IndexSettings(), tmp_path / "index")
+    other = write_shards(tmp_path / "other", vectors(9), 3, encoder="f2")
+    with pytest.raises(UserError, match="shard-1 was made with encoder f2"):
+        run([shards[0], other[1], shards[2]], IndexSettings(), tmp_path / "index")
+
+
+def cut(path: Path) -> None:
+    os.truncate(path, path.stat().st_size // 2)
+
+
+def flip(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[-5] ^= 4
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("name", [VECTORS_FILE, IDS_FILE])
+@pytest.mark.parametrize("damage", [cut, flip, Path.unlink])
+def test_a_damaged_shard_is_named(tmp_path: Path, damage: Callable[[Path], None], name: str) -> None:
+    shards = write_shards(tmp_path, vectors(90), 3)
+    train(shards, IndexTrainSettings(), tmp_path / "train")
+    damage(shards[1] / name)
+    message = f"shard-1/{name} is not as it was written: remove the folder .*shard-1 and run snakemake again"
+    with pytest.raises(UserError, match=message):
+        run(shards, IndexSettings(), tmp_path / "index")
+    with pytest.raises(UserError, match=message):
+        add(shards[1], tmp_path / "train", tmp_path / "part-1")
+
+
+@pytest.mark.parametrize("name", ["lists.ivfdata", "index.faiss", "vectors/000001.npy", "ids/item_ids.npy"])
+@pytest.mark.parametrize("damage", [cut, Path.unlink])
+def test_a_damaged_index_is_named_when_it_is_loaded(tmp_path: Path, name: str, damage: Callable[[Path], None]) -> None:
+    run(write_shards(tmp_path, vectors(600), 2), IndexSettings(kind="ivf_sq"), tmp_path / "index")
+    damage(tmp_path / "index" / name)
+    with pytest.raises(UserError, match=f"{name} has .* run `canopy index` again"):
+        VectorIndex.load(tmp_path / "index", Encoder())
+
+
+def test_parts_of_other_shards_or_another_training_are_refused(tmp_path: Path) -> None:
+    shards = write_shards(tmp_path, vectors(600), 2)
+    settings = IndexSettings(kind="ivf_sq")
+    by_stages(shards, settings, tmp_path)
+    parts = [tmp_path / "part-0", tmp_path / "part-1"]
+    with pytest.raises(UserError, match=r"got parts of shards \[0\]; give one of each of 2"):
+        run(shards, settings, tmp_path / "index", tmp_path / "train", parts[:1])
+    train(shards, IndexTrainSettings(kind="ivf_sq", seed=14), tmp_path / "train")
+    with pytest.raises(UserError, match=r"part-0 was made with another index than .*canopy index-add"):
+        run(shards, settings, tmp_path / "index", tmp_path / "train", parts)
+    write_shards(tmp_path, vectors(600, seed=5), 2)
+    with pytest.raises(UserError, match="from other shards than these: run `canopy index-train`"):
+        run(shards, settings, tmp_path / "index", tmp_path / "train", parts)
+    with pytest.raises(UserError, match=r"another shard 1 than .*canopy index-train"):
+        add(shards[1], tmp_path / "train", tmp_path / "part-1")
+
+
+@pytest.mark.parametrize("kind", ["exact", "ivf_sq", "HNSW8", "OPQ4,IVF4,PQ4x4"])
+@pytest.mark.parametrize(("value", "dtype"), [(np.nan, "float32"), (np.inf, "float16"), (-np.inf, "float32")])
+def test_vectors_that_are_not_finite_are_refused_with_file_and_row(
+    tmp_path: Path, kind: str, value: float, dtype: str
+) -> None:
+    array = vectors(700)
+    array[350 + 7, 3] = array[350 + 90] = value
+    shards = write_shards(tmp_path, array, 2, dtype=dtype)
+    message = r"shard-1/vectors.npy: row 7 \(from 0\) holds NaN or infinity: remove the folder .* run snakemake again"
+    with pytest.raises(UserError, match=message):
+        run(shards, IndexSettings(kind=kind), tmp_path / "index")
+    with pytest.raises(UserError, match="shard-1/vectors.npy: row .* holds NaN or infinity"):
+        by_stages(shards, IndexSettings(kind=kind), tmp_path)
+    assert not (tmp_path / "index").exists()
