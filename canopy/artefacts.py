@@ -145,6 +145,17 @@ def check_files(directory: Path, names: Sequence[str]) -> None:
             raise altered(path)
 
 
+def check_all_files(directory: Path) -> list[str]:
+    """Check all files of a finished artefact, as :func:`check_files` does; their names are returned.
+
+    Raises:
+        UserError: a file is missing, cut off or altered.
+    """
+    names = list(read_manifest(directory)["files"])
+    check_files(directory, names)
+    return names
+
+
 def altered(path: Path) -> UserError:
     """The error to raise for a file that is not as its stage wrote it."""
     return UserError(f"{path} is not as it was written: remove the folder {path.parent} and run snakemake again")

@@ -107,6 +107,21 @@ def test_vectors_that_are_not_finite_are_refused_with_file_and_row(
     message = r"shard-1/vectors.npy: row 7 \(from 0\) holds NaN or infinity: remove the folder .* run snakemake again"
     with pytest.raises(UserError, match=message):
         run(shards, IndexSettings(kind=kind), tmp_path / "index")
-    with pytest.raises(UserError, match="shard-1/vectors.npy: row .* holds NaN or infinity"):
+    with pytest.raises(UserError, match=r"shard-1/vectors.npy: row .* holds NaN or infinity"):
         by_stages(shards, IndexSettings(kind=kind), tmp_path)
     assert not (tmp_path / "index").exists()
+
+
+@pytest.mark.parametrize("name", ["part-1/000000.lists", "train/trained.faiss"])
+@pytest.mark.parametrize("damage", [cut, flip, Path.unlink])
+def test_damaged_work_of_earlier_stages_is_named(tmp_path: Path, damage: Callable[[Path], None], name: str) -> None:
+    shards = write_shards(tmp_path, vectors(600), 2)
+    settings = IndexSettings(kind="ivf_sq")
+    by_stages(shards, settings, tmp_path)
+    damage(tmp_path / name)
+    message = f"{name} is not as it was written: remove the folder .* and run snakemake again"
+    with pytest.raises(UserError, match=message):
+        run(shards, settings, tmp_path / "again", tmp_path / "train", [tmp_path / "part-0", tmp_path / "part-1"])
+    if name.startswith("train"):
+        with pytest.raises(UserError, match=message):
+            add(shards[1], tmp_path / "train", tmp_path / "part-again")

@@ -9,7 +9,7 @@ from typing import Any
 import faiss
 import numpy as np
 
-from canopy.artefacts import build, check_files, content_id, read_manifest
+from canopy.artefacts import build, check_all_files, check_files, content_id, read_manifest
 from canopy.errors import UserError
 from canopy.index.train import TRAINED_FILE, on_gpus, transformed, transforms_of
 from canopy.progress import track
@@ -28,7 +28,7 @@ def run(shard: Path, trained: Path, out: Path) -> None:
         out: directory for ``<n>.lists``, of 32,768 vectors each.
 
     Raises:
-        UserError: the shard is damaged or has vectors that are not finite, or is not one that the index was trained for.
+        UserError: the shard or the training is damaged, a vector is not finite, or the index was trained for others.
     """
     facts, number = read_manifest(trained)["facts"], read_manifest(shard)["facts"]["shard"]
     if facts["shards"][number : number + 1] != [content_id(shard)]:
@@ -36,6 +36,7 @@ def run(shard: Path, trained: Path, out: Path) -> None:
     check_files(shard, (VECTORS_FILE, IDS_FILE))
     vectors = StoredVectors([map_vectors(shard / VECTORS_FILE, facts["dim"])], facts["dim"])
     vectors.check_finite()
+    check_all_files(trained)
     with build(out, "index-add", {}, [shard, trained]) as artefact:
         if (trained / TRAINED_FILE).is_file():
             index = faiss.read_index(str(trained / TRAINED_FILE))

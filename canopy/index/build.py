@@ -13,7 +13,7 @@ from typing import Any
 
 import faiss
 
-from canopy.artefacts import build, check_files, content_id, read_manifest
+from canopy.artefacts import build, check_all_files, check_files, content_id, read_manifest
 from canopy.errors import UserError
 from canopy.index.add import fill
 from canopy.index.candidates import Approximate
@@ -54,8 +54,8 @@ def run(
         queries: a .npy file of query vectors [q, d] to measure recall with, instead of held-out items.
 
     Raises:
-        UserError: shards are missing, damaged, belong to different encoders or hold ids twice; parts are not of these
-            shards; the disk is too small.
+        UserError: shards are missing, damaged, belong to different encoders or hold ids twice; parts are damaged or
+            not of these shards; the disk is too small.
         StageStopped: every sampled query has the same best item, so the vectors are useless.
     """
     for shard in () if train else shards:  # else index-add has done so
@@ -156,8 +156,9 @@ def _merged(
     clock.took("add", ordered)
     if not made.has_lists:
         return made, _without_lists(shards, made, settings, directory, clock)
+    check_all_files(train)
     index = faiss.read_index(str(train / TRAINED_FILE))
-    files = [file for part in ordered for file in sorted(part.glob("*.lists"))]
+    files = [part / name for part in ordered for name in sorted(check_all_files(part))]
     with clock.timed("merge"):
         _merge_lists(index, files, len(shards.vectors), directory)
     return made, index
