@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,10 +9,12 @@ import numpy as np
 import pytest
 from index_world import Encoder, by_stages, one_thread, vectors, write_shards  # noqa: F401 (a fixture)
 
+from canopy.artefacts import read_manifest
 from canopy.errors import UserError
 from canopy.index import VectorIndex
 from canopy.index.add import run as add
 from canopy.index.build import run
+from canopy.index.spec import check_factory
 from canopy.index.train import run as train
 from canopy.settings.index import IndexSettings, IndexTrainSettings
 from canopy.shards import IDS_FILE, VECTORS_FILE
@@ -125,3 +128,49 @@ def test_damaged_work_of_earlier_stages_is_named(tmp_path: Path, damage: Callabl
     if name.startswith("train"):
         with pytest.raises(UserError, match=message):
             add(shards[1], tmp_path / "train", tmp_path / "part-again")
+
+
+@pytest.mark.parametrize(
+    ("kind", "fault"),
+    [
+        ("IVF0,Flat", r"IVF0 in .* is not within 1\.\.16777216"),
+        ("IVF2147483647_HNSW32,PQ4x12", r"IVF2147483647 in .* is not within 1\.\.16777216"),
+        ("IVF4_HNSW0,Flat", r"HNSW0 in .* is not within 2\.\.256"),
+        ("HNSW100000000", r"HNSW100000000 in .* is not within 2\.\.256"),
+        ("OPQ4_100000000,IVF4,Flat", r"100000000 in .* is not within 1\.\.4096"),
+        ("PCA999999,IVF4,Flat", r"PCA999999 in .* is not within 1\.\.4096"),
+        ("IVF4,PQ4x24", r"x24 in .* is not within 1\.\.16"),
+        ("IVF-4,Flat", "could not parse"),
+    ],
+)
+def test_a_factory_string_with_odd_numbers_is_refused_by_the_check_and_by_the_stage(
+    tmp_path: Path, kind: str, fault: str
+) -> None:
+    [line] = check_factory(kind, 16)
+    assert re.search(fault, line)
+    shards = write_shards(tmp_path, vectors(300), 1)
+    with pytest.raises(UserError, match=fault):
+        run(shards, IndexSettings(kind=kind), tmp_path / "index")
+    with pytest.raises(UserError, match=fault):
+        train(shards, IndexTrainSettings(kind=kind), tmp_path / "train")
+
+
+@pytest.mark.parametrize("kind", ["IVF65536_HNSW32,SQ8", "OPQ48_96,IVF4096,PQ48x8", "PCAR64,IVF16,SQfp16", "HNSW32"])
+def test_usual_factory_strings_are_taken(kind: str) -> None:
+    assert list(check_factory(kind, 384)) == []
+
+
+def test_no_memory_for_an_index_is_a_fault_of_its_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_memory(*_: object) -> None:
+        raise MemoryError("std::bad_alloc")
+
+    monkeypatch.setattr("canopy.index.spec.faiss.index_factory", no_memory)
+    assert "FAISS makes no index 'IVF4,PQ48x16'" in next(check_factory("IVF4,PQ48x16", 384))
+
+
+@pytest.mark.parametrize("kind", ["ivf_sq", "ivf_pq", "IVF4,Flat", "HNSW8"])
+def test_one_item_is_searched_exactly_whatever_the_kind(tmp_path: Path, kind: str) -> None:
+    run(write_shards(tmp_path, vectors(1), 1), IndexSettings(kind=kind), tmp_path / "index")
+    facts = read_manifest(tmp_path / "index")["facts"]
+    assert facts["notes"] == ["1 vectors leave none to train an index: exact search instead"]
+    assert [h.item_id for h in VectorIndex.load(tmp_path / "index", Encoder()).search(vectors(1), 5)[0]] == ["i0000"]

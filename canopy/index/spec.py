@@ -16,6 +16,10 @@ from canopy.settings.index import KINDS, IndexTrainSettings
 LEAST_PER_CENTROID = 39
 _CODES = 256
 _LISTS = re.compile(r"IVF(\d+)")
+# Bounds on the numbers of a factory string by the letters before them: FAISS aborts, or takes all memory, on others.
+_NUMBERS = re.compile(r"([A-Za-z]*)(\d+)")
+_BOUNDS = {"IVF": (1, 2**24), "HNSW": (2, 256), "NSG": (2, 256), "x": (1, 16)}
+_OTHER_BOUNDS = (1, 4096)
 _SEARCHABLE = (faiss.IndexIVF, faiss.IndexFlatCodes, faiss.IndexHNSW)
 # Lists laid out in blocks cannot be merged on disk; product quantisation without lists takes no filter.
 _REFUSED = (faiss.IndexIVFFastScan, faiss.IndexFastScan, faiss.IndexPQ)
@@ -47,6 +51,8 @@ def plan(settings: IndexTrainSettings, total: int, dim: int, trainable: int) -> 
         kind = "exact" if total < settings.exact_below else large
     if kind in ("exact", "Flat"):
         return Plan()
+    if not trainable:
+        return Plan("", [f"{total} vectors leave none to train an index: exact search instead"])
     notes = []
     if kind == "ivf_pq" and trainable < LEAST_PER_CENTROID * _CODES:
         notes.append(f"{trainable} vectors cannot train product quantisation: float16 instead")
@@ -60,9 +66,14 @@ def plan(settings: IndexTrainSettings, total: int, dim: int, trainable: int) -> 
 def check_factory(kind: str, dim: int) -> Iterator[str]:
     """What is wrong with ``kind``, a FAISS factory string, for vectors of ``dim``: at most one line."""
     names = f"give {', '.join(KINDS)} or a FAISS factory string like IVF65536_HNSW32,SQ8"
+    for letters, digits in _NUMBERS.findall(kind):
+        low, high = _BOUNDS.get(letters, _OTHER_BOUNDS)
+        if not digits.isascii() or len(digits) > 9 or not low <= int(digits) <= high:
+            yield f"index.kind: {letters}{digits} in {kind!r} is not within {low}..{high}: {names}"
+            return
     try:
         made = make(kind, dim)
-    except RuntimeError as error:
+    except (RuntimeError, MemoryError) as error:
         yield f"index.kind: FAISS makes no index {kind!r} for {dim} dimensions ({reason(error)}): {names}"
         return
     inner = faiss.downcast_index(made.index) if isinstance(made, faiss.IndexPreTransform) else made
@@ -73,7 +84,7 @@ def check_factory(kind: str, dim: int) -> Iterator[str]:
         )
 
 
-def reason(error: RuntimeError) -> str:
+def reason(error: RuntimeError | MemoryError) -> str:
     """FAISS's own words, without where in its code they come from."""
     return str(error).rsplit("cpp:", 1)[-1].partition(":")[2].strip() or str(error)
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from canopy.artefacts import build, content_id
 from canopy.errors import UserError
-from canopy.index.spec import Plan, make, plan, reason
-from canopy.settings.index import IndexTrainSettings
+from canopy.index.spec import Plan, check_factory, make, plan, reason
+from canopy.settings.index import KINDS, IndexTrainSettings
 from canopy.shards import ROWS_AT_ONCE, Floats, Positions, Shards, StoredVectors, open_shards
 
 TRAINED_FILE = "trained.faiss"
@@ -52,7 +52,13 @@ def run(shards: Sequence[Path], settings: IndexTrainSettings, out: Path) -> None
 
 
 def planned(shards: Shards, settings: IndexTrainSettings) -> Plan:
-    """The kind of index for these shards."""
+    """The kind of index for these shards.
+
+    Raises:
+        UserError: there is no such index.
+    """
+    for fault in () if settings.kind in KINDS else check_factory(settings.kind, shards.vectors.dim):
+        raise UserError(fault)
     total = len(shards.vectors)
     return plan(settings, total, shards.vectors.dim, total - len(held_out(total, settings)))
 
@@ -87,7 +93,7 @@ def trained(vectors: StoredVectors, made: Plan, settings: IndexTrainSettings, sc
             index.train(vectors.rows(positions))
         else:
             _train_lists(index, ivf, vectors, positions, settings.seed, scratch)
-    except RuntimeError as error:
+    except (RuntimeError, MemoryError) as error:
         raise UserError(
             f"FAISS cannot train {made.factory} on {len(vectors)} vectors ({reason(error)}): "
             "set index.kind to auto, or to a smaller index"
