@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from canopy.artefacts import altered, read_manifest
+from canopy.artefacts import MANIFEST, altered, read_manifest
 from canopy.contracts import read_frame
 from canopy.errors import UserError
 
@@ -113,11 +113,11 @@ def open_shards(directories: Sequence[Path]) -> Shards:
     Raises:
         UserError: they are not, or a file of vectors cannot be read; the message names the directory.
     """
-    facts = {directory: read_manifest(directory)["facts"] for directory in directories}
-    ordered = sorted(directories, key=lambda directory: int(facts[directory]["shard"]))
+    facts = {directory: shard_facts(directory) for directory in directories}
+    ordered = sorted(directories, key=lambda directory: facts[directory]["shard"])
     first = facts[ordered[0]]
     numbers = [facts[directory]["shard"] for directory in ordered]
-    if numbers != list(range(first["shards"])):
+    if len(numbers) != first["shards"] or numbers != list(range(len(numbers))):
         raise UserError(f"--shard: got shards {numbers} of {first['shards']}; give each of them once")
     for directory in ordered:
         own = facts[directory]
@@ -130,6 +130,23 @@ def open_shards(directories: Sequence[Path]) -> Shards:
     if not len(vectors):
         raise UserError(f"{ordered[0]}: there is no item with any text, nothing to index")
     return Shards(ordered, vectors, first["encoder"])
+
+
+def shard_facts(directory: Path) -> dict[str, Any]:
+    """The facts of one shard: ``encoder``, and ``dim``, ``shard`` and ``shards`` as numbers that can be.
+
+    Raises:
+        UserError: there is no manifest, or it lacks one of them.
+    """
+    facts: dict[str, Any] = read_manifest(directory)["facts"]
+    least = {"dim": 1, "shard": 0, "shards": 1}
+    if (
+        not isinstance(facts, dict)
+        or not isinstance(facts.get("encoder"), str)
+        or any(type(facts.get(name)) is not int or facts[name] < low for name, low in least.items())
+    ):
+        raise UserError(f"{directory / MANIFEST} is not of a shard of this version: run `canopy embed` again")
+    return facts
 
 
 def map_vectors(path: Path, dim: int) -> NDArray[Any]:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Callable
@@ -174,3 +175,42 @@ def test_one_item_is_searched_exactly_whatever_the_kind(tmp_path: Path, kind: st
     facts = read_manifest(tmp_path / "index")["facts"]
     assert facts["notes"] == ["1 vectors leave none to train an index: exact search instead"]
     assert [h.item_id for h in VectorIndex.load(tmp_path / "index", Encoder()).search(vectors(1), 5)[0]] == ["i0000"]
+
+
+def edit_facts(directory: Path, name: str, value: object) -> None:
+    path = directory / "manifest.json"
+    manifest = json.loads(path.read_text())
+    manifest["facts"][name] = value
+    path.write_text(json.dumps(manifest))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("shard", "x"), ("shard", None), ("shard", -1), ("shards", 2.0), ("dim", "16"), ("dim", True), ("encoder", 3)],
+)
+def test_a_manifest_that_is_not_of_a_shard_is_named(tmp_path: Path, name: str, value: object) -> None:
+    shards = write_shards(tmp_path, vectors(60), 2)
+    train(shards, IndexTrainSettings(), tmp_path / "train")
+    edit_facts(shards[1], name, value)
+    message = "shard-1/manifest.json is not of a shard of this version: run `canopy embed` again"
+    with pytest.raises(UserError, match=re.escape(message)):
+        run(shards, IndexSettings(), tmp_path / "index")
+    with pytest.raises(UserError, match=re.escape(message)):
+        add(shards[1], tmp_path / "train", tmp_path / "part-1")
+
+
+def test_a_manifest_of_too_many_shards_is_refused(tmp_path: Path) -> None:
+    shards = write_shards(tmp_path, vectors(60), 2)
+    for shard in shards:
+        edit_facts(shard, "shards", 10**12)
+    with pytest.raises(UserError, match=r"got shards \[0, 1\] of 1000000000000; give each of them once"):
+        run(shards, IndexSettings(), tmp_path / "index")
+
+
+@pytest.mark.parametrize("kind", ["ivf_sq", "HNSW8"])
+def test_an_index_file_of_other_bytes_is_named_when_it_is_loaded(tmp_path: Path, kind: str) -> None:
+    run(write_shards(tmp_path, vectors(600), 2), IndexSettings(kind=kind), tmp_path / "index")
+    path = tmp_path / "index" / "index.faiss"
+    path.write_bytes(b"\xff" * path.stat().st_size)
+    with pytest.raises(UserError, match=r"index/index.faiss is damaged: .* run `canopy index` again"):
+        VectorIndex.load(tmp_path / "index", Encoder())

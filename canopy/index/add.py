@@ -13,7 +13,7 @@ from canopy.artefacts import build, check_all_files, check_files, content_id, re
 from canopy.errors import UserError
 from canopy.index.train import TRAINED_FILE, on_gpus, transformed, transforms_of
 from canopy.progress import track
-from canopy.shards import IDS_FILE, VECTORS_FILE, Floats, StoredVectors, map_vectors
+from canopy.shards import IDS_FILE, VECTORS_FILE, Floats, StoredVectors, map_vectors, shard_facts
 
 # Vectors a file of lists: what memory holds besides one block of float32.
 _ROWS_A_PART = 32_768
@@ -30,7 +30,7 @@ def run(shard: Path, trained: Path, out: Path) -> None:
     Raises:
         UserError: the shard or the training is damaged, a vector is not finite, or the index was trained for others.
     """
-    facts, number = read_manifest(trained)["facts"], read_manifest(shard)["facts"]["shard"]
+    facts, number = read_manifest(trained)["facts"], shard_facts(shard)["shard"]
     if facts["shards"][number : number + 1] != [content_id(shard)]:
         raise UserError(f"{trained} was made from another shard {number} than {shard}: run `canopy index-train` again")
     check_files(shard, (VECTORS_FILE, IDS_FILE))

@@ -88,8 +88,7 @@ class VectorIndex:
         ids = ItemIds.load(directory / IDS_FOLDER)
         approximate = None
         if facts["factory"]:
-            index = faiss.read_index(str(directory / INDEX_FILE), faiss.IO_FLAG_ONDISK_SAME_DIR)
-            approximate = Approximate(index, facts["nprobe"])
+            approximate = Approximate(_read_index(directory), facts["nprobe"])
         if not len(vectors) == len(ids) == facts["ntotal"]:
             raise UserError(f"{directory}: {len(vectors)} vectors for {len(ids)} ids: run `canopy index` again")
         return cls(vectors, ids, approximate, facts["exact_below"], facts["rescored"])
@@ -180,6 +179,15 @@ class VectorIndex:
 def sizes(directory: Path) -> dict[str, int]:
     """Bytes of every file under an artefact's directory, for :meth:`VectorIndex.load` to compare."""
     return {str(p.relative_to(directory)): p.stat().st_size for p in sorted(directory.rglob("*")) if p.is_file()}
+
+
+def _read_index(directory: Path) -> Any:
+    try:
+        return faiss.read_index(str(directory / INDEX_FILE), faiss.IO_FLAG_ONDISK_SAME_DIR)
+    except (RuntimeError, MemoryError) as error:
+        raise UserError(
+            f"{directory / INDEX_FILE} is damaged: remove {directory} and run `canopy index` again"
+        ) from error
 
 
 def _check_sizes(directory: Path, written: dict[str, Any]) -> None:
