@@ -38,7 +38,8 @@ class Encoder:
 
 def vectors(count: int, seed: int = 0) -> np.ndarray:
     raw = np.random.default_rng(seed).normal(size=(count, DIM)).astype(np.float32)
-    return raw / np.linalg.norm(raw, axis=1, keepdims=True)
+    unit: np.ndarray = raw / np.linalg.norm(raw, axis=1, keepdims=True)
+    return unit
 
 
 def write_shards(root: Path, array: np.ndarray, shards: int, dtype: str = "float32", **facts: object) -> list[Path]:
