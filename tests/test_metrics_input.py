@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import bz2
-import copy
 import gzip
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import zstandard
+from json_places import places, put
 
 from canopy.errors import UserError
 from canopy.metrics.score import score
@@ -145,24 +145,6 @@ def test_sentence_index_written_as_a_float_counts(tmp_path: Path) -> None:
     assert _score(tmp_path, "hotpotqa", GOLD["hotpotqa"][:1], predictions)["sp_em"] == 1
 
 
-def _places(value: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    yield place
-    keys: Any = value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
-    for key in keys:
-        yield from _places(value[key], (*place, key))
-
-
-def _changed(value: Any, place: tuple[Any, ...], odd: Any) -> Any:
-    if not place:
-        return odd
-    value = copy.deepcopy(value)
-    at = value
-    for key in place[:-1]:
-        at = at[key]
-    at[place[-1]] = odd
-    return value
-
-
 ODD = [None, True, 1, float("inf"), "", [], {}, "\ud800", [[[]]], LONG_MARK]
 
 
@@ -171,8 +153,8 @@ def test_any_field_of_any_kind_scores_or_is_refused(
     tmp_path: Path, benchmark: str, gold: Any, predictions: Any
 ) -> None:
     assert _score(tmp_path, benchmark, gold, predictions)["unknown"] == 0
-    changed = [(_changed(gold, place, odd), predictions) for place in _places(gold) for odd in ODD]
-    changed += [(gold, _changed(predictions, place, odd)) for place in _places(predictions) for odd in ODD]
+    changed = [(put(gold, place, odd), predictions) for place in places(gold) for odd in ODD]
+    changed += [(gold, put(predictions, place, odd)) for place in places(predictions) for odd in ODD]
     for pair in changed:
         try:
             json.dumps(_score(tmp_path, benchmark, *pair), ensure_ascii=False).encode()

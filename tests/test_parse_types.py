@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import copy
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from json_places import places, put
 from parsing import Parsed, parse, write
 
 DEEP: Any = json.loads("[" * 600 + "]" * 600)
@@ -103,26 +102,6 @@ QUESTION = {
     "time_reference": "00:15-00:19",
 }
 _IDS = ("_id", "id", "question_id", "qid", "title", "uid", "key")
-
-
-def places(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
-    """Every place in a JSON value, the whole of it first."""
-    yield path
-    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, below in inner:
-        yield from places(below, (*path, key))
-
-
-def put(value: Any, path: tuple[str | int, ...], odd: Any) -> Any:
-    """A copy of a JSON value with something else at one place."""
-    if not path:
-        return odd
-    changed = copy.deepcopy(value)
-    holder = changed
-    for key in path[:-1]:
-        holder = holder[key]
-    holder[path[-1]] = odd
-    return changed
 
 
 def variants(record: Any, odd: Any) -> list[Any]:

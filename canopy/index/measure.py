@@ -12,13 +12,12 @@ import numpy as np
 from canopy.contracts import MODALITIES
 from canopy.errors import StageStopped, UserError
 from canopy.index.candidates import nearest
-from canopy.index.search import VectorIndex
+from canopy.index.search import NEARLY_EQUAL, VectorIndex
 from canopy.settings.index import IndexSettings
 from canopy.shards import Floats, Positions
 
 _RECALL_AT = 10
 # Scores nearer than this count as equal: other items of the same score are as good.
-_NEARLY_EQUAL = 1e-6
 # Doubling the lists visited that gains less than this, twice, will not gain more.
 _NO_GAIN = 0.0005
 
@@ -119,7 +118,7 @@ class Truth:
             others = (self.positions[row] >= 0) & (self.positions[row] != own)
             wanted = self.scores[row][others][:_RECALL_AT]
             if len(wanted):
-                good = sum(score >= wanted[-1] - _NEARLY_EQUAL for score, position in ranked if position != own)
+                good = sum(score >= wanted[-1] - NEARLY_EQUAL for score, position in ranked if position != own)
                 shares.append(min(good, len(wanted)) / len(wanted))
         return float(np.mean(shares)) if shares else 1.0
 

@@ -23,7 +23,7 @@ VECTORS_FOLDER = "vectors"
 
 # Candidates beyond k, scored again row by row: scores of a block depend on the batch in the last bits.
 _MARGIN = 16
-_NEARLY_EQUAL = 1e-6
+NEARLY_EQUAL = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ class VectorIndex:
                 scored = self._scored(queries[row], found)
                 answers[row] = scored[:k]
                 # A tie may go on past what was fetched: only a full answer, or one that ends lower, is certain.
-                if k < len(found) == fetch < allowed.count and scored[k - 1][0] - scored[-1][0] < _NEARLY_EQUAL:
+                if k < len(found) == fetch < allowed.count and scored[k - 1][0] - scored[-1][0] < NEARLY_EQUAL:
                     again.append(row)
             pending, fetch = again, min(2 * fetch, allowed.count)
         return answers
