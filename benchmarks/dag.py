@@ -2,8 +2,8 @@
 
     python benchmarks/dag.py [--embeddings 256] [--runs 16] [--repeats 3]
 
-The workflow is copied to a temporary folder with a configuration like the paper's: all benchmarks, methods and
-ablations. Wall seconds are medians. Processor seconds are of this process's children alone, so that other work on
+The workflow is copied to a temporary folder with config/paper.yaml: all benchmarks, methods and ablations. Wall
+seconds are medians. Processor seconds are of this process's children alone, so that other work on
 the machine changes them less. `snakemake --version` is the part that is not the plan.
 """
 
@@ -25,28 +25,20 @@ import typer
 import yaml
 
 ROOT = Path(__file__).parents[1]
-BENCHMARKS = ("nq", "hotpotqa", "ottqa", "mmqa", "lvbench")
 
 
 def made_folder(folder: Path, embeddings: int, runs: int) -> None:
-    """A copy of the workflow with a configuration and one empty raw file a benchmark."""
+    """A copy of the workflow with so many shards, and one empty raw file a benchmark."""
     for part in ("canopy", "config", "envs", "rules"):
         shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "Snakefile", folder)
-    for benchmark in BENCHMARKS:
+    file = folder / "config" / "paper.yaml"
+    config = yaml.safe_load(file.read_text(encoding="utf-8"))
+    config["shards"] |= {"embeddings": embeddings, "runs": runs}
+    file.write_text(yaml.safe_dump(config), encoding="utf-8")
+    for benchmark in config["benchmarks"]:
         (folder / "raw" / benchmark).mkdir(parents=True)
         (folder / "raw" / benchmark / "file").touch()
-    methods = yaml.safe_load((ROOT / "config" / "methods.yaml").read_text(encoding="utf-8"))
-    config = {
-        "name": "dag",
-        "constructed": False,
-        "raw": {"root": "raw"},
-        "benchmarks": list(BENCHMARKS),
-        "methods": [name for name, method in methods.items() if not method.get("ablates")],
-        "ablations": [name for name, method in methods.items() if method.get("ablates")],
-        "shards": {"embeddings": embeddings, "runs": runs},
-    }
-    (folder / "config" / "dag.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
 
 
 def measured(command: Sequence[str], folder: Path, repeats: int) -> tuple[float, float, str]:
@@ -74,7 +66,7 @@ def main(
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         made_folder(folder, embeddings, runs)
-        plan = [*snakemake, "-n", "--quiet", "rules", "--configfile", "config/dag.yaml"]
+        plan = [*snakemake, "-n", "--quiet", "rules", "--configfile", "config/paper.yaml"]
         measured(plan, folder, 1)  # writes byte code
         start_up = measured([*snakemake, "--version"], folder, repeats)
         whole = measured(plan, folder, repeats)

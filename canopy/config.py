@@ -78,6 +78,7 @@ class Shards(Settings):
     """How many jobs a stage is scattered over. Results do not depend on it."""
 
     embeddings: int = Field(1, ge=1)
+    preferences: int = Field(1, ge=1)
     runs: int = Field(1, ge=1, description="jobs a method, each with all benchmarks' questions")
 
 

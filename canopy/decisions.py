@@ -10,13 +10,13 @@ import numpy as np
 import polars as pl
 from transformers import AutoTokenizer
 
-from canopy.artefacts import build, read_manifest
+from canopy.artefacts import build
 from canopy.contracts import Item, Question, read_questions
 from canopy.encoder.dtype import noted
 from canopy.encoder.model import TextEncoder
-from canopy.encoder.pairs import accuracy, decide, pair_set, read_pairs
+from canopy.encoder.pairs import accuracy, decide, pair_set
 from canopy.errors import UserError
-from canopy.preferences import PAIR_SCHEMA, gold_items, merged_gold
+from canopy.preferences import PAIR_SCHEMA, gold_items, in_order, merged_gold, read_pairs
 from canopy.reader.prompts import evidence_text
 from canopy.regions.refine import Floats, Refiner
 from canopy.regions.render import Region, whole
@@ -40,7 +40,9 @@ ITEM_DECISION_SCHEMA: dict[str, Any] = {
 }
 
 
-def run(corpus: Path, preferences: Path, encoder: Path, reader: Path, settings: DecisionSettings, out: Path) -> None:
+def run(
+    corpus: Path, preferences: Sequence[Path], encoder: Path, reader: Path, settings: DecisionSettings, out: Path
+) -> None:
     """Score the labelled test pairs and refine the test questions' gold items with both node encoders.
 
     A pair is right when refinement would descend into the child and it holds gold, or would not and
@@ -49,7 +51,7 @@ def run(corpus: Path, preferences: Path, encoder: Path, reader: Path, settings: 
 
     Args:
         corpus: directory of the ``corpus`` stage.
-        preferences: directory of the ``preferences`` stage.
+        preferences: directories of all shards of the ``preferences`` stage, in any order.
         encoder: directory of the ``encoder`` stage.
         reader: directory of the ``reader-model`` stage, for its tokenizer.
         settings: encoder and trees; the trees must be those of the preferences.
@@ -57,10 +59,9 @@ def run(corpus: Path, preferences: Path, encoder: Path, reader: Path, settings: 
             (:data:`ITEM_DECISION_SCHEMA`), first all rows of the frozen encoder.
 
     Raises:
-        UserError: there is no gold evidence in the test split, or the trees differ.
+        UserError: there is no gold evidence in the test split, the trees differ, or a shard is missing.
     """
-    if read_manifest(preferences)["settings"]["tree"] != settings.tree.model_dump(mode="json"):
-        raise UserError(f"{preferences} was made with other tree settings: run `canopy preferences` again")
+    preferences = in_order(preferences, settings.tree)
     questions = read_questions(corpus / "questions.parquet", "test")
     items = gold_items(corpus, questions)
     if not items:
@@ -71,7 +72,7 @@ def run(corpus: Path, preferences: Path, encoder: Path, reader: Path, settings: 
     seconds = queries.forward_seconds
     tokenizer = AutoTokenizer.from_pretrained(reader, local_files_only=True)
     pair_frames, item_frames, facts = [], [], {}
-    with build(out, "decisions", settings.model_dump(mode="json"), [corpus, preferences, encoder]) as artefact:
+    with build(out, "decisions", settings.model_dump(mode="json"), [corpus, *preferences, encoder]) as artefact:
         for name in ("frozen", "fine_tuned"):
             nodes = _load(name, encoder, settings)
             frame, rates = _judged(pairs, questions, items, asked, nodes)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,12 +13,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from canopy.artefacts import build
-from canopy.contracts import ITEM_SCHEMA, Gold, Item, Question, item_from_row, read_questions
+from canopy.artefacts import MANIFEST, build, check_files, read_manifest
+from canopy.balance import question_bounds
+from canopy.contracts import ITEM_SCHEMA, Gold, Item, Question, item_from_row, read_frame, read_questions
 from canopy.errors import UserError
 from canopy.progress import track
 from canopy.regions.tree import Tree, item_tree
-from canopy.settings.encoder import PreferenceSettings
+from canopy.settings.encoder import PreferenceSettings, TreeSettings
 
 PAIRS_FILE = "pairs.parquet"
 PAIR_SCHEMA: dict[str, Any] = {
@@ -44,25 +46,34 @@ class Pairs:
     descend: NDArray[np.bool_]
 
 
-def run(corpus: Path, settings: PreferenceSettings, out: Path) -> None:
-    """Label the pairs of the gold items of all questions, of all splits.
+def run(corpus: Path, settings: PreferenceSettings, out: Path, shard: int = 0, shards: int = 1) -> None:
+    """Label the pairs of the gold items of the ``shard``-th of ``shards`` contiguous blocks of questions.
+
+    The questions are those of all splits, in the order of the corpus; the gold items of each block have
+    about equal numbers of tokens. Only the items of the own block are read.
 
     Args:
         corpus: directory of the ``corpus`` stage.
         settings: shape of the region trees.
         out: directory for ``pairs.parquet`` (:data:`PAIR_SCHEMA`, unit ranges half-open). The facts
             count, by benchmark and split, gold references by what became of them, and labels.
+        shard: from 0.
+        shards: number of blocks.
 
     Raises:
-        UserError: the corpus is missing, or a gold unit lies outside its item.
+        UserError: the shard does not exist, the corpus is missing, or a gold unit lies outside its item.
     """
+    if not 0 <= shard < shards:
+        raise UserError(f"--shard {shard} is not one of 0 to {shards - 1} (--shards {shards})")
     questions = read_questions(corpus / "questions.parquet")
+    first, last = question_bounds(questions, _items_file(corpus), shards)[shard : shard + 2]
+    questions = questions[first:last]
     items = gold_items(corpus, questions)
     rows: list[dict[str, Any]] = []
     blocks: list[pl.DataFrame] = []
     fates: Counter[tuple[str, str, str]] = Counter()
     with build(out, "preferences", settings.model_dump(mode="json"), [corpus]) as artefact:
-        for question in track(questions, "mining preferences"):
+        for question in track(questions, f"mining preferences, shard {shard + 1} of {shards}"):
             for gold in merged_gold(question):
                 item = items.get(gold.item_id)
                 own = list(_rows(question, gold, item, settings.tree.fan_out)) if item else []
@@ -76,6 +87,9 @@ def run(corpus: Path, settings: PreferenceSettings, out: Path) -> None:
         frame.write_parquet(artefact.path / PAIRS_FILE)
         labels = frame.group_by("split", "label").len().sort("split", "label").rows()
         artefact.facts |= {
+            "shard": shard,
+            "shards": shards,
+            "questions": len(questions),
             "gold_items": [
                 {"benchmark": b, "split": s, "fate": f, "count": n} for (b, s, f), n in sorted(fates.items())
             ],
@@ -84,14 +98,49 @@ def run(corpus: Path, settings: PreferenceSettings, out: Path) -> None:
         }
 
 
+def in_order(directories: Sequence[Path], tree: TreeSettings) -> list[Path]:
+    """The directories of all shards in their order, so that their pairs are those of one job.
+
+    Raises:
+        UserError: one is missing, given twice, of another corpus or of other trees, or has been altered.
+    """
+    manifests = {directory: read_manifest(directory) for directory in directories}
+    for directory, manifest in manifests.items():
+        facts, made = manifest["facts"], manifest["settings"]
+        if not isinstance(facts, dict) or any(type(facts.get(name)) is not int for name in ("shard", "shards")):
+            raise UserError(f"{directory / MANIFEST} is not of this version: run `canopy preferences` again")
+        if not isinstance(made, dict) or made.get("tree") != tree.model_dump(mode="json"):
+            raise UserError(f"{directory} was made with other tree settings: run `canopy preferences` again")
+        check_files(directory, [PAIRS_FILE])
+    ordered = sorted(directories, key=lambda directory: manifests[directory]["facts"]["shard"])
+    numbers = [manifests[directory]["facts"]["shard"] for directory in ordered]
+    counts = sorted({manifests[directory]["facts"]["shards"] for directory in ordered})
+    if len(counts) != 1 or numbers != list(range(counts[0])):
+        of = " and ".join(map(str, counts))
+        raise UserError(f"--preferences: got shards {numbers} of {of}; give each of them once")
+    if len({json.dumps(list((manifests[directory].get("inputs") or {}).values())) for directory in ordered}) != 1:
+        raise UserError(f"--preferences: {', '.join(map(str, ordered))} are not of one corpus: mine them again")
+    return ordered
+
+
+def read_pairs(directories: Sequence[Path], split: str) -> pl.DataFrame:
+    """The pairs of one split, in the order of the directories and of their files; one file is held at a time."""
+    ours = pl.col("split") == split
+    return pl.concat([read_frame(directory / PAIRS_FILE, PAIR_SCHEMA).filter(ours) for directory in directories])
+
+
 def gold_items(corpus: Path, questions: list[Question]) -> dict[str, Item]:
     """The gold items of the questions, as far as the corpus has them."""
     wanted = sorted({gold.item_id for question in questions for gold in question.gold})
+    found = pl.scan_parquet(_items_file(corpus)).filter(pl.col("item_id").is_in(wanted)).select(*ITEM_SCHEMA).collect()
+    return {row["item_id"]: item_from_row(row) for row in found.iter_rows(named=True)}
+
+
+def _items_file(corpus: Path) -> Path:
     path = corpus / "items.parquet"
     if not path.is_file():
         raise UserError(f"{path} does not exist: run `canopy corpus` first")
-    found = pl.scan_parquet(path).filter(pl.col("item_id").is_in(wanted)).select(*ITEM_SCHEMA).collect()
-    return {row["item_id"]: item_from_row(row) for row in found.iter_rows(named=True)}
+    return path
 
 
 def merged_gold(question: Question) -> list[Gold]:

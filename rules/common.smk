@@ -57,6 +57,7 @@ TABLE_ENDINGS = ("md", "csv", "tex")
 EMBEDDING_SHARDS = range(CONFIG.shards.embeddings)
 # Exact search has nothing to train and nothing to fill: one job, which checks and links the shards' vectors.
 INDEX_PARTS = CONFIG.shards.embeddings > 1 and CONFIG.index.kind not in ("exact", "Flat")
+PREFERENCE_SHARDS = range(CONFIG.shards.preferences)
 RUN_SHARDS = range(CONFIG.shards.runs)
 CPU_ENV = "../envs/cpu.yaml"
 MODEL_ENV = "../envs/gpu.yaml" if CONFIG.jobs.gpus else CPU_ENV
@@ -167,7 +168,8 @@ def artefact_folders():
         *(["raw"] if CONFIG.raw.generate is not None else []),
         *(f"parsed/{b}" for b in CONFIG.benchmarks),
         *(["video"] if CONFIG.media_benchmarks else []),
-        *("corpus", "preferences", "reader-model", "decisions"),
+        *("corpus", "reader-model", "decisions"),
+        *(f"preferences/shard-{i}" for i in PREFERENCE_SHARDS),
         *(["encoder"] if CONFIG.node_encoder == "trained" else []),
         *(index_folders() if any("index" in m.needs for m in PROJECT.methods.values()) else []),
         *(f"runs/{m}/shard-{i}" for m in METHODS for i in RUN_SHARDS),

@@ -10,9 +10,9 @@ rule encoder:
     """Fine-tune a LoRA adapter of the node encoder, with early stopping on dev decisions."""
     input:
         corpus=f"{RESULTS}/corpus/manifest.json",
-        preferences=f"{RESULTS}/preferences/manifest.json",
+        preferences=[f"{RESULTS}/preferences/shard-{i}/manifest.json" for i in PREFERENCE_SHARDS],
         rows=ancient([f"{RESULTS}/corpus/items.parquet", f"{RESULTS}/corpus/questions.parquet"]),
-        pairs=ancient(f"{RESULTS}/preferences/pairs.parquet"),
+        pairs=ancient([f"{RESULTS}/preferences/shard-{i}/pairs.parquet" for i in PREFERENCE_SHARDS]),
     output:
         manifest=f"{RESULTS}/encoder/manifest.json",
         adapter=f"{RESULTS}/encoder/adapter_model.safetensors",
@@ -33,12 +33,12 @@ rule encoder:
         gpu_model=CONFIG.jobs.gpu_model,
     params:
         corpus=subpath(input.corpus, parent=True),
-        preferences=subpath(input.preferences, parent=True),
+        preferences=lambda wildcards, input: options("--preferences", input.preferences),
         out=subpath(output.manifest, parent=True),
         code=code("encoder"),
         spec=spec("encoder"),
     shell:
-        "canopy encoder --corpus {params.corpus:q} --preferences {params.preferences:q} --spec {params.spec:q}"
+        "canopy encoder --corpus {params.corpus:q} {params.preferences} --spec {params.spec:q}"
         " --out {params.out:q} > {log:q} 2>&1"
 
 
@@ -47,10 +47,10 @@ rule decisions:
     input:
         unpack(encoder_inputs),
         corpus=f"{RESULTS}/corpus/manifest.json",
-        preferences=f"{RESULTS}/preferences/manifest.json",
+        preferences=[f"{RESULTS}/preferences/shard-{i}/manifest.json" for i in PREFERENCE_SHARDS],
         reader=f"{RESULTS}/reader-model/manifest.json",
         rows=ancient([f"{RESULTS}/corpus/items.parquet", f"{RESULTS}/corpus/questions.parquet"]),
-        pairs=ancient(f"{RESULTS}/preferences/pairs.parquet"),
+        pairs=ancient([f"{RESULTS}/preferences/shard-{i}/pairs.parquet" for i in PREFERENCE_SHARDS]),
         tokenizer=ancient(f"{RESULTS}/reader-model/tokenizer.json"),
     output:
         manifest=f"{RESULTS}/decisions/manifest.json",
@@ -70,13 +70,13 @@ rule decisions:
         gpu_model=CONFIG.jobs.gpu_model,
     params:
         corpus=subpath(input.corpus, parent=True),
-        preferences=subpath(input.preferences, parent=True),
+        preferences=lambda wildcards, input: options("--preferences", input.preferences),
         encoder=CONFIG.encoder_folder,
         reader=subpath(input.reader, parent=True),
         out=subpath(output.manifest, parent=True),
         code=code("decisions"),
         spec=spec("decisions"),
     shell:
-        "canopy decisions --corpus {params.corpus:q} --preferences {params.preferences:q}"
+        "canopy decisions --corpus {params.corpus:q} {params.preferences}"
         " --encoder {params.encoder:q} --reader {params.reader:q} --spec {params.spec:q} --out {params.out:q}"
         " > {log:q} 2>&1"

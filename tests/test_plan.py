@@ -207,6 +207,7 @@ def test_a_finished_run_gives_throughputs(folder: Path, capsys: pytest.CaptureFi
     results = folder / "results"
     facts: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
         "embeddings/shard-0": ("embed", {}, {"items": 300}),
+        "preferences/shard-0": ("preferences", {}, {"questions": 4_000}),
         "embeddings/shard-1": ("embed", {}, {"items": 500}),
         "index": ("index", {}, {"ntotal": 800, "stages": {"add": {"seconds": 4.0}}}),
         "runs/canopy/shard-0": (
@@ -230,6 +231,7 @@ def test_a_finished_run_gives_throughputs(folder: Path, capsys: pytest.CaptureFi
     (folder / "rates.yaml").write_text("start_s: 10\n")
     figures = plan(folder, capsys, "--measured", str(results))["figures"]
     assert figures["embed_items_s"] == {"value": 800 / 32, "source": f"measured ({results})"}
+    assert figures["preferences_questions_s"]["value"] == 4_000 / 16
     assert figures["refine_items_s"]["value"] == 30
     assert figures["search_queries_s"]["value"] == (30 * 2 + 10) / 4
     assert figures["mean_rounds.canopy"]["value"] == (30 * 2 + 10) / 40
@@ -280,7 +282,7 @@ def test_the_jobs_are_those_that_snakemake_plans(tmp_path: Path, capsys: pytest.
     workflow = copied(tmp_path / "a folder")
     config = workflow / "config" / "tiny.yaml"
     if name == "many":
-        edited(config, "embeddings: 2\n  runs: 2", "embeddings: 40\n  runs: 7")
+        edited(config, "embeddings: 2\n  preferences: 2\n  runs: 2", "embeddings: 40\n  preferences: 5\n  runs: 7")
         edited(config, "methods: [universal_rag, canopy]", "methods: [no_retrieval, canopy]\nnode_encoder: elsewhere")
         edited(config, "benchmarks: [nq, hotpotqa, ottqa, mmqa, lvbench]", "benchmarks: [nq, hotpotqa]")
         (workflow / "elsewhere").mkdir()
@@ -295,17 +297,9 @@ def test_the_jobs_are_those_that_snakemake_plans(tmp_path: Path, capsys: pytest.
     assert counts == planned(workflow)
 
 
-def test_the_worked_example_of_the_docs_is_what_the_command_prints(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    page = (ROOT / "docs" / "scale.md").read_text()
-    config, shown = (
-        re.search(r"```yaml\n(name: mine.*?)```", page, re.DOTALL),
-        re.search(r"-->\n```\n(.*?)\n```", page, re.DOTALL),
-    )
-    assert config and shown
-    (tmp_path / "mine.yaml").write_text(config[1])
-    assert main(["plan", "--config", str(tmp_path / "mine.yaml")]) == 0
+def test_the_worked_example_of_the_docs_is_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = re.search(r"-->\n```\n(.*?)\n```", (ROOT / "docs" / "scale.md").read_text(), re.DOTALL)
+    assert shown and main(["plan", "--config", str(ROOT / "config" / "paper.yaml")]) == 0
     assert capsys.readouterr().out.split("Computed from:")[0].strip() == shown[1]
 
 

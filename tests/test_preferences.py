@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -9,11 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from canopy.artefacts import build, read_manifest
-from canopy.contracts import ITEM_SCHEMA, QUESTION_SCHEMA, Gold, Item, Question, Span, frame_of
+from canopy.balance import question_bounds
+from canopy.contracts import ITEM_SCHEMA, QUESTION_SCHEMA, Gold, Item, Question, Span, frame_of, read_questions
 from canopy.errors import UserError
-from canopy.preferences import label_pairs, run
+from canopy.preferences import in_order, label_pairs, read_pairs, run
 from canopy.regions.tree import build_tree
-from canopy.settings.encoder import PreferenceSettings
+from canopy.settings.encoder import PreferenceSettings, TreeSettings
 
 
 def item(name: str, units: int) -> Item:
@@ -92,3 +94,87 @@ def test_a_gold_unit_outside_its_item_is_refused(tmp_path: Path) -> None:
     where = corpus(tmp_path, [item("a", 2)], [question("q", Gold("nq:a", (2,)))])
     with pytest.raises(UserError, match=r"nq:q: gold units \[2\] of nq:a, which has 2"):
         run(where, PreferenceSettings(), tmp_path / "out")
+
+
+def many(root: Path) -> Path:
+    """Forty questions, the last ten of which have gold in an item ten times as long, or none."""
+    items = [item("short", 10), item("long", 100)]
+    gold = [("short",)] * 30 + [("long",)] * 8 + [(), ("gone",)]
+    asked = [
+        question(f"q{n:02d}", *(Gold(f"nq:{name}", (n % 10,)) for name in names), split=("train", "test")[n % 2])
+        for n, names in enumerate(gold)
+    ]
+    return corpus(root, items, asked)
+
+
+@pytest.mark.parametrize("shards", [1, 2, 3, 7, 40, 45])
+def test_shards_together_are_one_job_for_all(tmp_path: Path, shards: int) -> None:
+    where = many(tmp_path)
+    run(where, PreferenceSettings(), tmp_path / "whole")
+    parts = [tmp_path / f"shard-{n}" for n in range(shards)]
+    for n, out in enumerate(parts):
+        run(where, PreferenceSettings(), out, n, shards)
+    gathered = in_order([*parts[1:], parts[0]], TreeSettings())
+    assert gathered == parts
+    whole = pl.read_parquet(tmp_path / "whole" / "pairs.parquet")
+    assert whole.height > 0
+    for split in ("train", "dev", "test"):
+        assert read_pairs(gathered, split).equals(whole.filter(pl.col("split") == split))
+    facts = [read_manifest(part)["facts"] for part in parts]
+    assert sum(f["questions"] for f in facts) == 40
+    fates: dict[tuple[str, str], int] = {}
+    for row in (row for f in facts for row in f["gold_items"]):
+        fates[row["split"], row["fate"]] = fates.get((row["split"], row["fate"]), 0) + row["count"]
+    expected = read_manifest(tmp_path / "whole")["facts"]["gold_items"]
+    assert fates == {(row["split"], row["fate"]): row["count"] for row in expected}
+
+
+def test_shards_are_balanced_by_the_length_of_gold_items_not_by_questions(tmp_path: Path) -> None:
+    where = many(tmp_path)
+    # Thirty questions of about 120 characters and eight of about 1,200: half of all is among the long ones.
+    asked = read_questions(where / "questions.parquet")
+    bounds = question_bounds(asked, where / "items.parquet", 2)
+    assert bounds[0] == 0 and bounds[2] == 40 and 31 <= bounds[1] <= 33
+    assert question_bounds(asked, where / "items.parquet", 1) == [0, 40]
+
+
+def test_shards_that_do_not_belong_together_are_refused(tmp_path: Path) -> None:
+    where = many(tmp_path)
+    parts = [tmp_path / f"shard-{n}" for n in range(3)]
+    for n, out in enumerate(parts):
+        run(where, PreferenceSettings(), out, n, 3)
+    with pytest.raises(UserError, match=r"got shards \[0, 2\] of 3"):
+        in_order([parts[0], parts[2]], TreeSettings())
+    with pytest.raises(UserError, match=r"got shards \[0, 1, 1, 2\] of 3"):
+        in_order([*parts, parts[1]], TreeSettings())
+    with pytest.raises(UserError, match=r"shard-0 was made with other tree settings"):
+        in_order(parts, TreeSettings(fan_out=3))
+    with pytest.raises(UserError, match=r"--shard 3 is not one of 0 to 2"):
+        run(where, PreferenceSettings(), tmp_path / "out", 3, 3)
+    run(where, PreferenceSettings(), parts[2], 2, 4)
+    with pytest.raises(UserError, match=r"got shards \[0, 1, 2\] of 3 and 4"):
+        in_order(parts, TreeSettings())
+    other = corpus(tmp_path / "other", [item("a", 4)], [question(f"q{n}", Gold("nq:a", (1,))) for n in range(9)])
+    run(other, PreferenceSettings(), parts[2], 2, 3)
+    with pytest.raises(UserError, match=r"are not of one corpus"):
+        in_order(parts, TreeSettings())
+
+
+def test_a_shard_altered_after_it_was_written_is_named(tmp_path: Path) -> None:
+    where = many(tmp_path)
+    run(where, PreferenceSettings(), tmp_path / "shard-0")
+    file = tmp_path / "shard-0" / "pairs.parquet"
+    data = bytearray(file.read_bytes())
+    data[len(data) // 2] ^= 1
+    file.write_bytes(data)
+    with pytest.raises(UserError, match=r"shard-0/pairs.parquet is not as it was written"):
+        in_order([tmp_path / "shard-0"], TreeSettings())
+
+
+@pytest.mark.parametrize("facts", [{}, {"shard": "0", "shards": 1}, {"shard": 0}, {"shard": True, "shards": 1}, []])
+def test_a_manifest_of_another_version_is_named(tmp_path: Path, facts: object) -> None:
+    run(many(tmp_path), PreferenceSettings(), tmp_path / "shard-0")
+    manifest = tmp_path / "shard-0" / "manifest.json"
+    manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"facts": facts}))
+    with pytest.raises(UserError, match=r"manifest.json is not of this version"):
+        in_order([tmp_path / "shard-0"], TreeSettings())

@@ -1,8 +1,8 @@
 """What an edit reruns, for each kind of edit: measured by a dry run after it, and told in docs/reruns.md.
 
-The tiny configuration has 2 embedding shards, 3 methods (universal_rag; canopy and its ablation no_iteration,
-both with fine-tuned compression) of 2 run shards each, and 7 tables: main, two of ablations, evidence and tokens
-from scores, decisions, corpus.
+The tiny configuration has 2 shards of embeddings and of preferences, 3 methods (universal_rag; canopy and its
+ablation no_iteration, both with fine-tuned compression) of 2 run shards each, and 7 tables: main, two of ablations,
+evidence and tokens from scores, decisions, corpus.
 """
 
 from __future__ import annotations
@@ -112,6 +112,11 @@ EDITS = [
         {TINY: ("embeddings: 2", "embeddings: 3")},
         {"embed": 3, "index_train": 1, "index_add": 3, "index": 1, "run": 6, "metrics": 3, "table": SCORED},
     ),
+    Edit(
+        "The number of preference shards",
+        {TINY: ("preferences: 2", "preferences: 3")},
+        {"preferences": 3, "encoder": 1, "decisions": 1, "run": 4, "metrics": 2, "table": 6},
+    ),
 ]
 
 
@@ -141,6 +146,10 @@ def test_an_edit_reruns_what_it_can_change_and_nothing_else(finished: Path, edit
         ),
         ("index", {"index_add": 2, "index": 1, "run": 6, "metrics": 3, "table": SCORED}),
         ("index-train", {"index_train": 1, "index_add": 2, "index": 1, "run": 6, "metrics": 3, "table": SCORED}),
+        (
+            "preferences/shard-1",
+            {"preferences": 1, "encoder": 1, "decisions": 1, "run": 4, "metrics": 2, "table": 6},
+        ),
         ("encoder", {"encoder": 1, "decisions": 1, "run": 4, "metrics": 2, "table": 6}),
         ("metrics/canopy", {"metrics": 1, "table": SCORED}),
     ],

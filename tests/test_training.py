@@ -48,7 +48,7 @@ def corpus(root: Path) -> Path:
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = corpus(tmp_path_factory.mktemp("training"))
-    train.run(root / "corpus", root / "preferences", SETTINGS, root / "encoder")
+    train.run(root / "corpus", [root / "preferences"], SETTINGS, root / "encoder")
     return root
 
 
@@ -63,12 +63,21 @@ def test_training_lowers_the_loss_and_keeps_the_best(trained: Path) -> None:
 
 
 def test_the_same_seed_gives_the_same_bytes(trained: Path, tmp_path: Path) -> None:
-    train.run(trained / "corpus", trained / "preferences", SETTINGS, tmp_path / "again")
+    train.run(trained / "corpus", [trained / "preferences"], SETTINGS, tmp_path / "again")
     files = [read_manifest(directory)["files"] for directory in (trained / "encoder", tmp_path / "again")]
     assert files[0] == files[1]
     other = SETTINGS.model_copy(update={"seed": 14})
-    train.run(trained / "corpus", trained / "preferences", other, tmp_path / "other")
+    train.run(trained / "corpus", [trained / "preferences"], other, tmp_path / "other")
     assert read_manifest(tmp_path / "other")["files"] != files[0]
+
+
+def test_the_number_of_preference_shards_changes_no_byte(trained: Path, tmp_path: Path) -> None:
+    mined = [tmp_path / f"shard-{n}" for n in range(3)]
+    for n, out in enumerate(mined):
+        preferences.run(trained / "corpus", PreferenceSettings(), out, n, 3)
+    train.run(trained / "corpus", [mined[2], mined[0], mined[1]], SETTINGS, tmp_path / "encoder")
+    files = [read_manifest(directory)["files"] for directory in (trained / "encoder", tmp_path / "encoder")]
+    assert files[0] == files[1]
 
 
 def test_the_adapter_names_no_local_path(trained: Path) -> None:
@@ -93,10 +102,11 @@ def test_merged_decisions_are_those_of_training(trained: Path) -> None:
 
 def test_without_dev_pairs_there_is_a_message(tmp_path: Path) -> None:
     root = corpus(tmp_path)
-    path = root / "preferences" / "pairs.parquet"
+    path = root / "corpus" / "questions.parquet"
     pl.read_parquet(path).filter(pl.col("split") != "dev").write_parquet(path)
+    preferences.run(root / "corpus", PreferenceSettings(), root / "preferences")
     with pytest.raises(UserError, match="no pairs of split dev"):
-        train.run(root / "corpus", root / "preferences", SETTINGS, root / "encoder")
+        train.run(root / "corpus", [root / "preferences"], SETTINGS, root / "encoder")
 
 
 def test_bfloat16_needs_the_measured_agreement(tmp_path: Path) -> None:
@@ -118,7 +128,7 @@ def word_tokenizer(directory: Path) -> Path:
 
 
 def test_decisions_judge_both_encoders_on_test_items_only(trained: Path, tmp_path: Path) -> None:
-    where = [trained / name for name in ("corpus", "preferences", "encoder")]
+    where = (trained / "corpus", [trained / "preferences"], trained / "encoder")
     decisions.run(*where, word_tokenizer(tmp_path / "reader"), DecisionSettings(), tmp_path / "out")
     pairs = pl.read_parquet(tmp_path / "out" / "pairs.parquet")
     items = pl.read_parquet(tmp_path / "out" / "items.parquet")
@@ -135,7 +145,7 @@ def test_decisions_judge_both_encoders_on_test_items_only(trained: Path, tmp_pat
 
 
 def test_decisions_refuse_other_trees(trained: Path, tmp_path: Path) -> None:
-    where = [trained / name for name in ("corpus", "preferences", "encoder")]
+    where = (trained / "corpus", [trained / "preferences"], trained / "encoder")
     with pytest.raises(UserError, match="other tree settings"):
         settings = DecisionSettings.parse('{"tree": {"fan_out": 3}}')
         decisions.run(*where, word_tokenizer(tmp_path / "reader"), settings, tmp_path / "out")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -54,6 +55,25 @@ def test_without_a_configuration_the_mini_corpus_is_planned(workflow: Path) -> N
     done = subprocess.run(command, cwd=workflow, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "results/mini/tables/ablation_frozen_encoder.md" in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name", "embeddings"),
+    [((), "paper", 256), (("--configfile", "config/tiny.yaml"), "tiny", 2)],
+    ids=["the profile's", "the command line's"],
+)
+def test_the_slurm_profile_has_the_papers_configuration_unless_told_another(
+    workflow: Path, arguments: tuple[str, ...], name: str, embeddings: int
+) -> None:
+    for benchmark in ("nq", "hotpotqa", "ottqa", "mmqa", "lvbench"):
+        (workflow / "raw" / benchmark).mkdir(parents=True)
+        (workflow / "raw" / benchmark / "file").touch()
+    command = [sys.executable, "-m", "snakemake", "-n", "all_tables", "--profile", "slurm", *arguments]
+    done = subprocess.run(command, cwd=workflow, capture_output=True, text=True, check=False)
+    plan = done.stdout + done.stderr
+    assert done.returncode == 0, plan
+    assert set(re.findall(r"results/(\w+)/tables/main.md", plan)) == {name}
+    assert re.search(rf"^embed +{embeddings}$", plan, re.MULTILINE)
 
 
 def test_given_raw_files_need_no_generator(workflow: Path) -> None:

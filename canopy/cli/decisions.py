@@ -10,7 +10,9 @@ import typer
 
 def command(
     corpus: Annotated[Path, typer.Option(help="Corpus directory (canopy corpus).")],
-    preferences: Annotated[Path, typer.Option(help="Preferences directory (canopy preferences).")],
+    preferences: Annotated[
+        list[Path], typer.Option(help="Preferences directory (canopy preferences); once for each shard.")
+    ],
     encoder: Annotated[Path, typer.Option(help="Directory of the fine-tuned encoder (canopy encoder).")],
     reader: Annotated[Path, typer.Option(help="Reader model directory (canopy reader-model), to count tokens.")],
     spec: Annotated[

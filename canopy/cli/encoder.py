@@ -10,7 +10,9 @@ import typer
 
 def command(
     corpus: Annotated[Path, typer.Option(help="Corpus directory (canopy corpus).")],
-    preferences: Annotated[Path, typer.Option(help="Preferences directory (canopy preferences).")],
+    preferences: Annotated[
+        list[Path], typer.Option(help="Preferences directory (canopy preferences); once for each shard.")
+    ],
     spec: Annotated[str, typer.Option(help="Settings as a JSON object, or @FILE; `canopy spec encoder` prints them.")],
     out: Annotated[Path, typer.Option(help="Directory to write: adapter_model.safetensors and config, curve.csv.")],
 ) -> None:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from canopy.contracts import Item, Question, read_frame
+from canopy.contracts import Item, Question
 from canopy.errors import UserError
-from canopy.preferences import DESCEND, PAIR_SCHEMA, PAIRS_FILE
+from canopy.preferences import DESCEND
 from canopy.regions.render import joined, renderer
 
 Ints = NDArray[np.int64]
@@ -55,11 +54,6 @@ class PairSet:
         parents: Floats = np.einsum("nd,nd->n", asked, nodes[self.parents], dtype=np.float32)
         children: Floats = np.einsum("nd,nd->n", asked, nodes[self.children], dtype=np.float32)
         return parents, children
-
-
-def read_pairs(preferences: Path, split: str) -> pl.DataFrame:
-    """The preference pairs of one split, in file order."""
-    return read_frame(preferences / PAIRS_FILE, PAIR_SCHEMA).filter(pl.col("split") == split)
 
 
 def pair_set(pairs: pl.DataFrame, questions: Sequence[Question], items: dict[str, Item]) -> PairSet:

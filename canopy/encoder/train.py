@@ -21,10 +21,10 @@ from canopy.contracts import Question, read_questions
 from canopy.devices import encoder_device, has_bfloat16
 from canopy.encoder.dtype import chosen
 from canopy.encoder.model import ADAPTER_FILE, TextEncoder, embed, load_model, padded, same_width, tokenize
-from canopy.encoder.pairs import Floats, PairSet, accuracy, decide, pair_set, read_pairs
+from canopy.encoder.pairs import Floats, PairSet, accuracy, decide, pair_set
 from canopy.errors import UserError
 from canopy.pinned import MINILM, pinned_file
-from canopy.preferences import gold_items
+from canopy.preferences import gold_items, in_order, read_pairs
 from canopy.progress import track
 from canopy.settings.encoder import EncoderSettings, TrainingSettings
 
@@ -33,24 +33,25 @@ CURVE_FILE = "curve.csv"
 _TARGETS = ["dense", "key", "query", "value"]
 
 
-def run(corpus: Path, preferences: Path, settings: TrainingSettings, out: Path) -> None:
+def run(corpus: Path, preferences: Sequence[Path], settings: TrainingSettings, out: Path) -> None:
     """Train the adapter on the train split and keep the one with the lowest dev loss.
 
     Args:
         corpus: directory of the ``corpus`` stage.
-        preferences: directory of the ``preferences`` stage.
+        preferences: directories of all shards of the ``preferences`` stage, in any order.
         settings: encoder, sample of questions, optimiser, early stop.
         out: directory for the adapter and ``curve.csv``. The facts give dev decision accuracy, frozen
             and fine-tuned, the agreement of bfloat16 with float32, and the dtypes chosen by it.
 
     Raises:
-        UserError: the train or the dev split gives no pairs.
+        UserError: the train or the dev split gives no pairs, or the shards are not all there and alike.
     """
+    preferences = in_order(preferences, settings.tree)
     train, train_queries = _load(corpus, preferences, "train", settings)
     dev, dev_queries = _load(corpus, preferences, "dev", settings)
     frozen = TextEncoder.load(settings.encoder, dtype="float32")
     asked = {"train": frozen.encode(train_queries), "dev": frozen.encode(dev_queries)}
-    with build(out, "encoder", settings.model_dump(mode="json"), [corpus, preferences]) as artefact:
+    with build(out, "encoder", settings.model_dump(mode="json"), [corpus, *preferences]) as artefact:
         trainer = Trainer(settings, frozen.tokenizer)
         curve = trainer.fit(train, asked["train"], dev, asked["dev"])
         pl.DataFrame(curve).write_csv(artefact.path / CURVE_FILE)
@@ -188,7 +189,9 @@ class Trainer:
         self.best_step = step
 
 
-def _load(corpus: Path, preferences: Path, split: Any, settings: TrainingSettings) -> tuple[PairSet, list[str]]:
+def _load(
+    corpus: Path, preferences: Sequence[Path], split: Any, settings: TrainingSettings
+) -> tuple[PairSet, list[str]]:
     """Pairs and question texts of a split; of train only the seeded sample, in the order of the file."""
     pairs = read_pairs(preferences, split)
     with_pairs = set(pairs["qid"])
@@ -196,7 +199,9 @@ def _load(corpus: Path, preferences: Path, split: Any, settings: TrainingSetting
         question for question in read_questions(corpus / "questions.parquet", split) if question.qid in with_pairs
     ]
     if not questions:
-        raise UserError(f"{preferences}: no pairs of split {split}; the encoder cannot be trained without")
+        raise UserError(
+            f"{', '.join(map(str, preferences))}: no pairs of split {split}; the encoder cannot be trained without"
+        )
     if split == "train" and len(questions) > settings.max_questions:
         picked = random.Random(settings.seed).sample(range(len(questions)), settings.max_questions)
         questions = [questions[n] for n in sorted(picked)]

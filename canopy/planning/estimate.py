@@ -89,7 +89,9 @@ class _Planner:
             yield self._embed()
             yield from self._index()
         asked = self.sizes.questions + self.sizes.learnt
-        yield self._one("preferences", asked / self.rates.preferences_questions_s.value)
+        mining = asked / self.rates.preferences_questions_s.value
+        mined_in = self.config.shards.preferences
+        yield self._made("preferences", mined_in, mining, mining / mined_in)
         if self.config.node_encoder == "trained":
             yield self._encoder()
         pairs = self.sizes.questions * self.sizes.gold_a_question.value

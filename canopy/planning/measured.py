@@ -57,6 +57,7 @@ def _rates(stages: Mapping[str, list[Mapping[str, Any]]]) -> Iterator[tuple[str,
         ("embed_items_s", "embed", "items"),
         ("corpus_items_s", "corpus", "items"),
         ("ocr_images_s", "video", "ocr_calls"),
+        ("preferences_questions_s", "preferences", "questions"),
         ("train_questions_s", "encoder", "train_questions"),
         ("metrics_questions_s", "metrics", "questions"),
     ):

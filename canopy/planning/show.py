@@ -12,6 +12,8 @@ from canopy.planning.figures import Sizes, Throughput, listed
 # A job whose estimate, so much enlarged, is over its limit is advised to ask for more: the estimate and some room.
 _NEAR = 1.05
 _ROOM = 1.5
+# Scattered stages and their keys of `shards`.
+_SHARDED = {"embed": "embeddings", "preferences": "preferences", "run": "runs"}
 _HEAD = ("stage", "jobs", "GPU h", "CPU h", "longest job, h", "disk, GB", "peak memory, GB")
 
 
@@ -61,8 +63,8 @@ def advice(stages: Iterable[Estimate]) -> Iterable[str]:
         )
     for stage in minutes:
         needed = stage.longest / 60 * _ROOM
-        shards = {"embed": "shards.embeddings", "run": "shards.runs"}.get(stage.stage.split()[0])
-        split = f", or {shards}: {math.ceil(stage.jobs * needed / stage.asked_minutes)}" if shards else ""
+        shards = _SHARDED.get(stage.stage.split()[0])
+        split = f", or shards.{shards}: {math.ceil(stage.jobs * needed / stage.asked_minutes)}" if shards else ""
         yield (
             f"time: a job of {stage.stage} may take {stage.longest / 3600:.1f} h and asks for "
             f"{stage.asked_minutes} min: jobs.runtime: {_rounded(needed, 10)}{split}"
