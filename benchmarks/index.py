@@ -1,12 +1,13 @@
 """How long indexing a million vectors takes, with how much memory, and what the index finds; autofaiss beside it.
 
-    python benchmarks/index.py [--vectors 1000000] [--shards 8] [--folder DIR] [--autofaiss PYTHON]
+    python benchmarks/index.py [--vectors 1000000] [--shards 8] [--folder DIR]
+        [--autofaiss PYTHON --autofaiss-memory 4GB --autofaiss-memory 1GB]
 
 Makes clustered unit vectors of 384 dimensions as float16 embedding shards, indexes them exactly and with inverted
 lists, each stage a process of its own, and searches 500 new vectors of the same clusters. Memory is the peak of
 anonymous pages, which a process cannot give back; mapped files come and go with the system's cache. With the Python of
 an environment that has autofaiss (`pip install autofaiss 'pyarrow<19' 'faiss-cpu<1.12'`: 2.18.0 works with no newer
-ones), the same vectors go through its build_index, last.
+ones), the same vectors go through its build_index, last. What it builds depends on the memory that the index may take.
 Needs about four times the vectors' size on the disk; everything is removed at the end.
 """
 
@@ -37,10 +38,10 @@ AUTOFAISS = """
 import json, sys, time
 import numpy as np
 from autofaiss import build_index
-folder, out, queries, mode, found = sys.argv[1:]
+folder, out, queries, memory, mode, found = sys.argv[1:]
 if mode == "build":
     build_index(folder, index_path=out, index_infos_path=out + ".json", metric_type="ip", nb_cores=2,
-                max_index_memory_usage="1GB", current_memory_available="4GB", verbose=30)
+                max_index_memory_usage=memory, current_memory_available="12GB", verbose=30)
 else:
     import faiss
     index = faiss.read_index(out, faiss.IO_FLAG_MMAP)
@@ -123,7 +124,12 @@ def _status(pid: int, name: str) -> float:
 
 def canopy(name: str, *arguments: str) -> None:
     """Run a stage, and print a row about it."""
-    seconds, anonymous, peak, _ = measured([sys.executable, "-m", "canopy", *arguments])
+    row(name, measured([sys.executable, "-m", "canopy", *arguments]))
+
+
+def row(name: str, figures: tuple[float, float, float, str]) -> None:
+    """Print what ``measured`` found."""
+    seconds, anonymous, peak, _ = figures
     print(f"{name:<28}{seconds:>8.1f}{anonymous:>10.0f}{peak:>10.0f}", flush=True)
 
 
@@ -165,22 +171,24 @@ def sharded(root: Path, shards: list[Path], name: str) -> Path:
     return out
 
 
-def beside(root: Path, shards: list[Path], python: str, queries: np.ndarray, best: list[list[str]]) -> None:
-    """The same vectors through autofaiss."""
-    folder, index, found = root / "npy", root / "autofaiss.index", root / "autofaiss.npy"
-    folder.mkdir()
+def beside(root: Path, shards: list[Path], python: str, memory: str, asked: np.ndarray, best: list[list[str]]) -> None:
+    """The same vectors through autofaiss, with a limit of memory for the index."""
+    folder, index, found = root / "npy", root / f"autofaiss-{memory}.index", root / "autofaiss.npy"
+    folder.mkdir(exist_ok=True)
     for number, shard in enumerate(shards):
-        os.link(shard / VECTORS_FILE, folder / f"{number:03d}.npy")
-    arguments = [python, "-c", AUTOFAISS, str(folder), str(index), str(root / "queries.npy")]
-    seconds, anonymous, peak, _ = measured([*arguments, "build", str(found)])
-    print(f"{'autofaiss build_index':<28}{seconds:>8.1f}{anonymous:>10.0f}{peak:>10.0f}", flush=True)
-    *_, output = measured([*arguments, "search", str(found)])
+        if not (folder / f"{number:03d}.npy").exists():
+            os.link(shard / VECTORS_FILE, folder / f"{number:03d}.npy")
+    arguments = [python, "-c", AUTOFAISS, str(folder), str(index), str(root / "queries.npy"), memory]
+    row("autofaiss build, " + memory, measured([*arguments, "build", str(found)]))
+    *resources, output = measured([*arguments, "search", str(found)])
+    row("autofaiss search, " + memory, (*resources, output))
     facts = json.loads(output.strip().splitlines()[-1])
-    hits = [[f"nq:{n:09d}" for n in row] for row in np.load(found)]
+    hits = [[f"nq:{n:09d}" for n in rows] for rows in np.load(found)]
     size = index.stat().st_size / sum(len(np.load(s / VECTORS_FILE, mmap_mode="r")) for s in shards)
     print(
-        f"autofaiss: {facts['factory']} {facts['parameters']}: recall@10 {recall(hits, best):.4f}, "
-        f"{facts['ms']:.2f} ms a query, {size:.0f} bytes a vector in the index"
+        f"autofaiss, {memory}: {facts['factory']} {facts['parameters']}: recall@10 {recall(hits, best):.4f}, "
+        f"{facts['ms']:.2f} ms a query, {size:.0f} bytes a vector in the index",
+        flush=True,
     )
 
 
@@ -190,6 +198,9 @@ def main(
     folder: Annotated[Path | None, typer.Option(help="Where to write; a temporary folder without it.")] = None,
     kind: Annotated[list[str], typer.Option(help="Index besides the exact one; may be given again.")] = ["ivf_sq"],  # noqa: B006
     autofaiss: Annotated[str, typer.Option(help="Python of an environment with autofaiss.")] = "",
+    autofaiss_memory: Annotated[list[str], typer.Option(help="Most that its index may take; may be given again.")] = [  # noqa: B006
+        "4GB"
+    ],
 ) -> None:
     """Time the index stages, and what they make."""
     with tempfile.TemporaryDirectory(dir=folder) as name:
@@ -218,8 +229,8 @@ def main(
                 f"bytes a vector {facts['bytes_a_vector']}",
                 flush=True,
             )
-        if autofaiss:
-            beside(root, made, autofaiss, queries, best)
+        for memory in autofaiss_memory if autofaiss else ():
+            beside(root, made, autofaiss, memory, queries, best)
 
 
 def spec(kind: str) -> str:

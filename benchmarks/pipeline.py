@@ -1,9 +1,10 @@
 """Where a finished run spent its time: a row a stage, from the workflow's own measurements.
 
-    python benchmarks/pipeline.py --results results/mini
+    python benchmarks/pipeline.py --results results/mini [--elapsed SECONDS]
 
 Wall seconds of each job are Snakemake's (the ``benchmark:`` files); seconds inside model forward passes are
 the stages' own (``forward_seconds`` in their manifests); peak memory is the larger of what both saw.
+What Snakemake adds is the time in which no job ran; with the whole command's seconds, its start and end too.
 """
 
 from __future__ import annotations
@@ -79,11 +80,22 @@ def table(jobs: Sequence[Job]) -> Iterable[tuple[str, ...]]:
         yield (stage, str(len(group)), f"{wall:.1f}", f"{forward:.1f}", f"{inside:.0%}", f"{peak:.0f}", f"{share:.0%}")
 
 
+def busy(jobs: Sequence[Job]) -> float:
+    """Seconds in which at least one job ran."""
+    covered, last = 0.0, 0.0
+    for began, ended in sorted((job.ended - job.wall, job.ended) for job in jobs):
+        covered += max(0.0, ended - max(began, last))
+        last = max(last, ended)
+    return covered
+
+
 def main() -> int:
     """Print the table of one finished run."""
     parser = argparse.ArgumentParser(description="Where a finished run spent its time.")
     parser.add_argument("--results", type=Path, default=Path("results/mini"), help="results of one configuration")
-    results: Path = parser.parse_args().results
+    parser.add_argument("--elapsed", type=float, help="seconds that the whole command took, as `time` gives them")
+    given = parser.parse_args()
+    results: Path = given.results
     files = sorted((results / "benchmarks").glob("*.tsv"))
     if not files:
         print(f"{results}/benchmarks has no measurements: run the workflow first", file=sys.stderr)
@@ -92,9 +104,13 @@ def main() -> int:
     for row in table(jobs):
         print(f"{row[0]:24}" + "".join(f"{cell:>12}" for cell in row[1:]))
     elapsed = max(j.ended for j in jobs) - min(j.ended - j.wall for j in jobs)
+    ran = busy(jobs)
     print(
-        f"\nFrom the first job's start to the last one's end: {elapsed:.0f} s; wall s above sum jobs that ran together."
+        f"\nFrom the first job's start to the last one's end: {elapsed:.0f} s, {elapsed - ran:.1f} s of them without a "
+        "job; wall s above sum jobs that ran together."
     )
+    if given.elapsed is not None:
+        print(f"The whole command: {given.elapsed:.1f} s, {given.elapsed - ran:.1f} s of them without a job.")
     return 0
 
 

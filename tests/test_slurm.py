@@ -9,7 +9,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from workflow import ROOT, copied, snakemake, tables_of
+from workflow import ROOT, copied, edited, planned, snakemake, tables_of
 
 from canopy.artefacts import read_manifest
 
@@ -56,13 +56,13 @@ class Killer(threading.Thread):
 
 @pytest.fixture(scope="module")
 def on_slurm(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """The tiny configuration on the cluster, jobs with a model on an H100, and the job that was killed midway.
+    """The tiny configuration on the cluster, jobs with a model on any GPU, and the job that was killed midway.
 
     The folder's name has a space in it.
     """
     folder = copied(tmp_path_factory.mktemp("slurm") / "a folder")
     with (folder / "config" / "tiny.yaml").open("a") as config:
-        config.write("\njobs: {gpus: 1, gpu_model: h100, mem_mb: 2500, runtime: 10}\n")
+        config.write("\njobs: {gpus: 1, mem_mb: 2500, runtime: 10}\n")
     killer = Killer(folder, folder / "results" / "tiny" / "runs" / "canopy" / ".shard-0.journal")
     killer.start()
     done = snakemake(folder, "all_tables", *PROFILES)
@@ -82,9 +82,16 @@ def test_tables_are_those_of_a_local_run_though_a_job_was_killed(on_slurm: tuple
     assert run["facts"]["batches_resumed"] == 1, "the second job began anew"
 
 
-def test_jobs_with_a_model_and_only_they_hold_a_gpu(on_slurm: tuple[Path, str]) -> None:
+def test_the_mini_configuration_completes_and_jobs_with_a_model_and_only_they_hold_a_gpu(tmp_path: Path) -> None:
+    """All that `make tables` makes, on the cluster, in a folder whose name is not ASCII. Ten minutes."""
+    folder = copied(tmp_path / "größe 測定")
+    edited(folder / "config" / "mini.yaml", "jobs:\n", "jobs:\n  gpus: 1\n  gpu_model: h100\n  mem_mb: 5000\n")
+    done = snakemake(folder, "all_tables", *PROFILES, config="mini")
+    assert done.returncode == 0, (done.stdout + done.stderr)[-6000:]
+    assert not planned(folder, "all_tables", config="mini"), "tables are missing"
     held: dict[str, set[str]] = {}
-    for job in jobs_of_slurm(on_slurm[0]):
+    for job in jobs_of_slurm(folder):
+        assert job["JobState"] == "COMPLETED", job
         held.setdefault(job["rule"], set()).add(job.get("TresPerJob", ""))
     assert {rule for rule, gpus in held.items() if gpus != {""}} == WITH_MODEL, held
     assert {gpu for rule in WITH_MODEL for gpu in held[rule]} == {"gres:gpu:h100:1"}, held

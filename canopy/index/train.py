@@ -23,6 +23,10 @@ _TRAINING_PER_LIST = 40
 _ITERATIONS = 10
 # Vectors that codes and rotations are trained on: 64 for each of the 256 codes of a byte.
 _CODE_TRAINING = 16_384
+# Rounds of training a rotation for product quantisation, and of k-means in the first and in each later round. FAISS has
+# 50, 40 and 4, six times the time; hits are ranked by their exact scores afterwards, which makes up for it.
+_ROTATION_ROUNDS = 8
+_FIRST_ROUND, _LATER_ROUNDS = 10, 4
 
 
 def run(shards: Sequence[Path], settings: IndexTrainSettings, out: Path) -> None:
@@ -132,6 +136,8 @@ def _trained_transforms(index: Any, vectors: StoredVectors, positions: Positions
     transforms = transforms_of(index)
     rows = vectors.rows(positions) if transforms else np.empty((0, vectors.dim), np.float32)
     for transform in transforms:
+        if isinstance(transform, faiss.OPQMatrix):
+            transform.niter, transform.niter_pq_0, transform.niter_pq = _ROTATION_ROUNDS, _FIRST_ROUND, _LATER_ROUNDS
         if not transform.is_trained:
             transform.train(rows)
         rows = transform.apply(rows)
