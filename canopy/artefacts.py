@@ -23,6 +23,7 @@ from canopy.errors import UserError
 MANIFEST = "manifest.json"
 # Says that a directory is an artefact, also where Snakemake has removed its manifest for a rerun.
 MARK = ".canopy-artefact"
+_SECTIONS = ("files", "facts", "settings")
 _PACKAGES = ("torch", "transformers", "peft", "faiss-cpu", "faiss-gpu", "polars", "numpy")
 
 
@@ -127,7 +128,7 @@ def read_manifest(directory: Path) -> dict[str, Any]:
         raise UserError(f"{path} cannot be read: {error.strerror}: give the directory of a finished stage") from error
     except (ValueError, RecursionError) as error:
         raise UserError(f"{path} is not JSON ({error}): remove {directory} and rerun its stage") from error
-    if not isinstance(manifest, dict) or not {"files", "facts", "settings"} <= manifest.keys():
+    if not isinstance(manifest, dict) or not all(isinstance(manifest.get(name), dict) for name in _SECTIONS):
         raise UserError(f"{path} is not a manifest: remove {directory} and rerun its stage")
     return manifest
 
@@ -142,7 +143,7 @@ def check_files(directory: Path, names: Sequence[str]) -> None:
     for name in names:
         path = directory / name
         if not path.is_file() or sha256_file(path) != noted.get(name):
-            raise altered(path)
+            raise altered(path, directory)
 
 
 def check_all_files(directory: Path) -> list[str]:
@@ -156,9 +157,9 @@ def check_all_files(directory: Path) -> list[str]:
     return names
 
 
-def altered(path: Path) -> UserError:
-    """The error to raise for a file that is not as its stage wrote it."""
-    return UserError(f"{path} is not as it was written: remove the folder {path.parent} and run snakemake again")
+def altered(path: Path, directory: Path) -> UserError:
+    """The error to raise for a file of an artefact directory that is not as its stage wrote it."""
+    return UserError(f"{path} is not as it was written: remove the folder {directory} and run snakemake again")
 
 
 def content_id(path: Path) -> str:

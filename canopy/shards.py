@@ -158,7 +158,7 @@ def map_vectors(path: Path, dim: int) -> NDArray[Any]:
     try:
         array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:  # missing; cut off, or no array
-        raise altered(path) from error
+        raise altered(path, path.parent) from error
     if array.ndim != 2 or array.shape[1] != dim or array.dtype.kind != "f":
         raise UserError(f"{path} holds {array.dtype} {array.shape}, not vectors of {dim}: run `canopy embed` again")
     return array

@@ -75,11 +75,12 @@ def test_a_damaged_shard_is_named(tmp_path: Path, damage: Callable[[Path], None]
 
 
 @pytest.mark.parametrize("name", ["lists.ivfdata", "index.faiss", "vectors/000001.npy", "ids/item_ids.npy"])
-@pytest.mark.parametrize("damage", [cut, Path.unlink])
+@pytest.mark.parametrize("damage", [cut, flip, Path.unlink])
 def test_a_damaged_index_is_named_when_it_is_loaded(tmp_path: Path, name: str, damage: Callable[[Path], None]) -> None:
     run(write_shards(tmp_path, vectors(600), 2), IndexSettings(kind="ivf_sq"), tmp_path / "index")
     damage(tmp_path / "index" / name)
-    with pytest.raises(UserError, match=f"{name} has .* run `canopy index` again"):
+    message = f"{name} is not as it was written: remove the folder .*/index and run snakemake again"
+    with pytest.raises(UserError, match=message):
         VectorIndex.load(tmp_path / "index", Encoder())
 
 
@@ -207,10 +208,20 @@ def test_a_manifest_of_too_many_shards_is_refused(tmp_path: Path) -> None:
         run(shards, IndexSettings(), tmp_path / "index")
 
 
-@pytest.mark.parametrize("kind", ["ivf_sq", "HNSW8"])
-def test_an_index_file_of_other_bytes_is_named_when_it_is_loaded(tmp_path: Path, kind: str) -> None:
-    run(write_shards(tmp_path, vectors(600), 2), IndexSettings(kind=kind), tmp_path / "index")
-    path = tmp_path / "index" / "index.faiss"
-    path.write_bytes(b"\xff" * path.stat().st_size)
-    with pytest.raises(UserError, match=r"index/index.faiss is damaged: .* run `canopy index` again"):
-        VectorIndex.load(tmp_path / "index", Encoder())
+@pytest.mark.parametrize("kind", ["exact", "ivf_sq"])
+def test_a_shard_damaged_after_its_part_was_made_is_named(tmp_path: Path, kind: str) -> None:
+    shards = write_shards(tmp_path, vectors(600), 2)
+    settings = IndexSettings(kind=kind)
+    by_stages(shards, settings, tmp_path)
+    flip(shards[1] / VECTORS_FILE)
+    with pytest.raises(UserError, match=f"shard-1/{VECTORS_FILE} is not as it was written"):
+        run(shards, settings, tmp_path / "again", tmp_path / "train", [tmp_path / "part-0", tmp_path / "part-1"])
+
+
+@pytest.mark.parametrize("section", ["files", "facts", "settings"])
+@pytest.mark.parametrize("value", [None, [], "x", 3])
+def test_a_manifest_with_a_section_that_is_no_object_is_named(tmp_path: Path, section: str, value: object) -> None:
+    path = write_shards(tmp_path, vectors(5), 1)[0] / "manifest.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {section: value}))
+    with pytest.raises(UserError, match=f"{path} is not a manifest: remove .*shard-0 and rerun its stage"):
+        read_manifest(path.parent)

@@ -19,7 +19,7 @@ from canopy.index.add import fill
 from canopy.index.candidates import Approximate
 from canopy.index.ids import ItemIds, write_ids
 from canopy.index.measure import Queries, measure, read_queries
-from canopy.index.search import IDS_FOLDER, INDEX_FILE, VECTORS_FOLDER, VectorIndex, sizes
+from canopy.index.search import IDS_FOLDER, INDEX_FILE, VECTORS_FOLDER, VectorIndex
 from canopy.index.spec import Plan
 from canopy.index.train import TRAINED_FILE, held_out, planned, trained
 from canopy.progress import track
@@ -58,7 +58,7 @@ def run(
             not of these shards; the disk is too small.
         StageStopped: every sampled query has the same best item, so the vectors are useless.
     """
-    for shard in () if train else shards:  # else index-add has done so
+    for shard in shards:  # after index-add too: its files are linked and copied from here on
         check_files(shard, (VECTORS_FILE, IDS_FILE))
     loaded = open_shards(shards)
     if train is None:
@@ -77,7 +77,7 @@ def run(
         vectors = _linked(loaded, artefact.path / VECTORS_FOLDER)
         if index is not None:
             faiss.write_index(index, str(artefact.path / INDEX_FILE))
-        written = sizes(artefact.path)
+        taken = _bytes_a_vector(artefact.path, len(vectors))
         lists = faiss.extract_index_ivf(index).nlist if made.has_lists else 0
         with clock.timed("measure"):
             held = held_out(len(vectors), settings)
@@ -103,9 +103,8 @@ def run(
             "rescored": _rescored(made, settings),
             "queries": "given" if asked else "held-out items",
             **measured,
-            "bytes_a_vector": _bytes_a_vector(written, len(vectors)),
+            "bytes_a_vector": taken,
             "stages": clock.stages,
-            "sizes": written,
         }
 
 
@@ -231,8 +230,11 @@ def _rescored(made: Plan, settings: IndexSettings) -> int:
     return 1 if made.factory.endswith(("SQfp16", "Flat")) else settings.rescored
 
 
-def _bytes_a_vector(written: dict[str, int], total: int) -> dict[str, float]:
-    groups = {"vectors": VECTORS_FOLDER, "ids": IDS_FOLDER}
-    found = {name: sum(s for f, s in written.items() if f.startswith(f"{folder}/")) for name, folder in groups.items()}
-    found["index"] = sum(written.values()) - sum(found.values())
+def _bytes_a_vector(directory: Path, total: int) -> dict[str, float]:
+    """Of the stored vectors, of their ids, and of all else, which is the index."""
+    found = {"vectors": 0, "ids": 0, "index": 0}
+    groups = {VECTORS_FOLDER: "vectors", IDS_FOLDER: "ids"}
+    for file in directory.rglob("*"):
+        if file.is_file():
+            found[groups.get(file.relative_to(directory).parts[0], "index")] += file.stat().st_size
     return {name: round(size / total, 1) for name, size in found.items()}

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import faiss
 import numpy as np
 
-from canopy.artefacts import read_manifest
+from canopy.artefacts import check_all_files, read_manifest
 from canopy.errors import UserError
 from canopy.index.candidates import Allowed, Approximate, nearest, selector_of
 from canopy.index.ids import ItemIds
@@ -72,6 +72,8 @@ class VectorIndex:
     def load(cls, directory: Path, encoder: Fingerprinted) -> VectorIndex:
         """Load the artefact of the ``index`` stage for queries of ``encoder``. Vectors and lists stay on disk.
 
+        Every file is read once, to compare its checksum.
+
         Raises:
             UserError: there is no finished index, another encoder made it, or a file of it is damaged.
         """
@@ -82,7 +84,8 @@ class VectorIndex:
                 f"{directory} was made with encoder {made_by[0]} ({made_by[1]} dimensions), the queries with "
                 f"{asked[0]} ({asked[1]}): run `canopy embed` and `canopy index` again with the encoder of this run"
             )
-        _check_sizes(directory, facts["sizes"])
+        # A file cut off would crash the process when its missing pages are touched, another byte would change hits.
+        check_all_files(directory)
         files = sorted((directory / VECTORS_FOLDER).glob("*.npy"))
         vectors = StoredVectors([map_vectors(file, encoder.dim) for file in files], encoder.dim)
         ids = ItemIds.load(directory / IDS_FOLDER)
@@ -176,26 +179,11 @@ class VectorIndex:
         return [(float(scores[row]), int(positions[row])) for row in order]
 
 
-def sizes(directory: Path) -> dict[str, int]:
-    """Bytes of every file under an artefact's directory, for :meth:`VectorIndex.load` to compare."""
-    return {str(p.relative_to(directory)): p.stat().st_size for p in sorted(directory.rglob("*")) if p.is_file()}
-
-
 def _read_index(directory: Path) -> Any:
     try:
         return faiss.read_index(str(directory / INDEX_FILE), faiss.IO_FLAG_ONDISK_SAME_DIR)
     except (RuntimeError, MemoryError) as error:
         raise UserError(
-            f"{directory / INDEX_FILE} is damaged: remove {directory} and run `canopy index` again"
+            f"{directory / INDEX_FILE} cannot be read with FAISS {faiss.__version__}: remove {directory} and run "
+            "`canopy index` again"
         ) from error
-
-
-def _check_sizes(directory: Path, written: dict[str, Any]) -> None:
-    """A file cut off would crash the process when its missing pages are touched."""
-    for name, size in written.items():
-        path = directory / name
-        found = path.stat().st_size if path.is_file() else 0
-        if found != size:
-            raise UserError(
-                f"{path} has {found} bytes, not the {size} written: remove {directory} and run `canopy index` again"
-            )
