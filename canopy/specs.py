@@ -13,13 +13,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from canopy.config import Config, Project, methods_file, packaged_adapter, read_config
+from canopy.config import methods_file, read_config
 from canopy.errors import ConfigError
 from canopy.prompts import prompt_digests
 from canopy.settings.base import Settings
 from canopy.settings.corpora import CorpusSettings
 from canopy.settings.encoder import DecisionSettings, PreferenceSettings
+from canopy.settings.faults import packaged_adapter
 from canopy.settings.index import IndexTrainSettings
+from canopy.settings.project import Config, Project
 from canopy.settings.runs import MethodSettings, ReaderModelSettings, RunSettings
 from canopy.settings.tables import MetricsSettings, TableSettings
 

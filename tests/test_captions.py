@@ -12,8 +12,9 @@ import pytest
 import yaml
 from metric_world import ANSWERS, make_corpus, make_run
 
-from canopy.config import Project, check_config, methods_file
+from canopy.config import check_config, methods_file
 from canopy.metrics.stage import run as run_metrics
+from canopy.settings.project import Project
 from canopy.settings.tables import MetricsSettings, TableSettings
 from canopy.specs import STAGES, stage_spec, table_names
 from canopy.tables.layout import caption

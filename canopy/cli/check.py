@@ -21,9 +21,10 @@ def command(
     Given raw files are looked for by name, not read: each kind is listed with the number of files found, or as missing.
     """
     from canopy.artefacts import write_json
-    from canopy.config import check_encoder_folder, load_config, named_config, schema
+    from canopy.config import check_encoder_folder, load_config, named_config
     from canopy.downloads.folders import check_raw_folders
     from canopy.errors import UserError
+    from canopy.settings.shared import schema
 
     if write_schema is not None:
         write_json(write_schema, schema())

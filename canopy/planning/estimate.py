@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from canopy.config import Benchmark, Config, Project
 from canopy.planning.figures import Sizes, Throughput
 from canopy.planning.vectors import NUMBER_BYTES, in_parts, layout
 from canopy.planning.work import reader_work
+from canopy.settings.project import Benchmark, Config, Project
 from canopy.settings.runs import MethodSettings
 from canopy.specs import table_names
 

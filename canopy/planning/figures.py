@@ -12,9 +12,10 @@ from typing import Any, Literal, TypeVar
 
 from pydantic import Field
 
-from canopy.config import Benchmark, read_config
+from canopy.config import read_config
 from canopy.errors import ConfigError
 from canopy.settings.base import Settings
+from canopy.settings.project import Benchmark
 
 DEFAULTS = Path(__file__).parent / "defaults"
 DEVICES = ("cpu", "h100")

@@ -8,9 +8,9 @@ from typing import Any
 
 import faiss
 
-from canopy.config import Config
 from canopy.index.spec import make, plan
 from canopy.settings.encoder import DIMENSIONS
+from canopy.settings.project import Config
 
 NUMBER_BYTES = {"float16": 2, "float32": 4}
 # As in canopy.index.train: vectors a list that k-means is trained on, and its iterations.

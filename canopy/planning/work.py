@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from canopy.config import Config
 from canopy.errors import ConfigError
 from canopy.planning.figures import Figure, Sizes
+from canopy.settings.project import Config
 from canopy.settings.runs import MethodSettings
 
 _MADE = "the configuration's `raw.generate`"
